@@ -9,7 +9,9 @@ export const deviceKindSchema = z.enum(['cpu', 'cuda', 'webgpu', 'simulated']);
 export type DeviceKind = z.infer<typeof deviceKindSchema>;
 
 export const modelNameSchema = z.string().regex(/^[a-z0-9-]{1,63}$/, 'a model name is 1 to 63 of a-z, 0-9 and -');
-export const modelVersionSchema = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,31}$/, 'a version is 1 to 32 of a-z, 0-9, dot, - and _');
+export const modelVersionSchema = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9._-]{0,31}$/, 'a version is 1 to 32 of a-z, 0-9, dot, - and _');
 const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/, 'a SHA-256 is 64 lower-case hexadecimal digits');
 
 const batchLimitSchema = z.strictObject({

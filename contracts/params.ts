@@ -2,16 +2,25 @@ import * as z from 'zod';
 import { Failure } from './failure.js';
 import type { ModelManifest, TaskKind } from './model.js';
 
-const unitInterval = z.coerce.number().min(0).max(1);
+/** A number, written as one: JSON gives numbers, a query or a form gives their decimal spelling. */
+const numeric = z.union([
+  z.number(),
+  z
+    .string()
+    .regex(/^-?\d{1,15}(\.\d{1,15})?$/, 'expected a decimal number')
+    .transform(Number),
+]);
+const unitInterval = numeric.pipe(z.number().min(0).max(1));
+const countTo1000 = numeric.pipe(z.int().min(1).max(1000));
 
 /** Every parameter a request may carry, per task; unknown ones are refused by name. */
 const paramsSchemas = {
-  classify: z.strictObject({ top: z.coerce.number().int().min(1).max(1000).optional(), minScore: unitInterval.optional() }),
+  classify: z.strictObject({ top: countTo1000.optional(), minScore: unitInterval.optional() }),
   tag: z.strictObject({ minScore: unitInterval.optional() }),
   detect: z.strictObject({
     minScore: unitInterval.optional(),
     iou: unitInterval.optional(),
-    maxDetections: z.coerce.number().int().min(1).max(1000).optional(),
+    maxDetections: countTo1000.optional(),
   }),
   caption: z.strictObject({}),
   embed: z.strictObject({}),
@@ -36,7 +45,10 @@ export function parseParams(manifest: ModelManifest, given: Readonly<Record<stri
   const unknown = Object.keys(given).filter((name) => !allowed.includes(name));
   if (unknown.length > 0) {
     const list = allowed.length > 0 ? `allowed are ${allowed.join(', ')}` : 'this task takes none';
-    throw new Failure('invalid_params', `unknown parameter ${unknown.map((name) => `"${name.slice(0, 64)}"`).join(', ')}; ${list}`);
+    throw new Failure(
+      'invalid_params',
+      `unknown parameter ${unknown.map((name) => `"${name.slice(0, 64)}"`).join(', ')}; ${list}`,
+    );
   }
   const parsed = schema.safeParse(given);
   if (!parsed.success) {
@@ -48,7 +60,9 @@ export function parseParams(manifest: ModelManifest, given: Readonly<Record<stri
 
 function withDefaults(allowed: readonly string[], given: Params, manifest: ModelManifest): Params {
   const merged: Params = { ...manifest.thresholds, ...definedOnly(given) };
-  return Object.fromEntries(Object.entries(merged).filter(([name, value]) => allowed.includes(name) && value !== undefined));
+  return Object.fromEntries(
+    Object.entries(merged).filter(([name, value]) => allowed.includes(name) && value !== undefined),
+  );
 }
 
 function definedOnly(params: Params): Params {

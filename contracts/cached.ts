@@ -1,0 +1,30 @@
+import { Buffer } from 'node:buffer';
+
+/** A cached value is the image's SHA-256 (32 bytes) and the answer's bytes as they are sent. */
+const sha256Length = 32;
+
+/** The value to store for an answer. */
+export function encodeCached(sha256: string, answer: Uint8Array): Buffer {
+  return Buffer.concat([Buffer.from(sha256, 'hex'), answer]);
+}
+
+/**
+ * The answer in a cached value, as a view.
+ * @param sha256 the image's own; undefined skips the comparison (only where the operator trusts MD5 alone)
+ * @returns undefined where the value belongs to other bytes of the same MD5, or is none of ours
+ */
+export function answerFor(cached: Buffer, sha256: string | undefined): Buffer | undefined {
+  if (cached.length <= sha256Length) return undefined;
+  if (sha256 !== undefined && cached.toString('hex', 0, sha256Length) !== sha256) return undefined;
+  return cached.subarray(sha256Length);
+}
+
+/** Seconds an answer is kept: 24 h, spread by ± 10 % so that answers written together do not expire together. */
+export function cacheSeconds(seconds: number, random: () => number): number {
+  return Math.max(1, Math.round(seconds * (0.9 + 0.2 * random())));
+}
+
+/** The SHA-256 that a cached value was stored with, for its ETag. */
+export function cachedSha256(cached: Buffer): string {
+  return cached.toString('hex', 0, sha256Length);
+}

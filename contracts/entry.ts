@@ -1,0 +1,58 @@
+import { Failure } from './failure.js';
+import { parseTaskId, taskFormat, taskSpecSchema, type TaskSpec } from './task.js';
+
+/** What an entry of a task stream says: enough to plan a batch, never the image. */
+export interface Entry {
+  readonly taskId: string;
+  /** Length of the encoded image. */
+  readonly bytes: number;
+  readonly traceparent: string;
+}
+
+export type Decoded<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure };
+
+const known = ['v', 'id', 'bytes', 'trace'] as const;
+type Field = (typeof known)[number];
+const isKnown = (name: string): name is Field => known.some((field) => field === name);
+
+/**
+ * Reads the fields of an entry as Redis gives them: name, value, name, value, …
+ * A missing, unknown or malformed field is the failure task_unreadable, naming it.
+ */
+export function decodeEntry(fields: readonly string[]): Decoded<Entry> {
+  const values = new Map<Field, string>();
+  for (let i = 0; i + 1 < fields.length; i += 2) {
+    const name = fields[i] ?? '';
+    if (!isKnown(name)) return unreadable(`unknown field "${name.slice(0, 64)}"`);
+    values.set(name, fields[i + 1] ?? '');
+  }
+  const missing = known.find((name) => !values.has(name));
+  if (missing !== undefined) return unreadable(`missing field "${missing}"`);
+  if (values.get('v') !== String(taskFormat)) return unreadable(`format "${values.get('v')?.slice(0, 16)}"`);
+  const taskId = values.get('id') ?? '';
+  const bytes = Number(values.get('bytes'));
+  if (!parseTaskId(taskId)) return unreadable('field "id" is not a task id');
+  if (!Number.isSafeInteger(bytes) || bytes < 1) return unreadable('field "bytes" is not a positive count');
+  return { ok: true, value: { taskId, bytes, traceparent: values.get('trace') ?? '' } };
+}
+
+/** The spec of a task as its hash keeps it. */
+export function encodeSpec(spec: TaskSpec): string {
+  return JSON.stringify(spec);
+}
+
+/** Reads what encodeSpec wrote; anything else is the failure task_unreadable. */
+export function decodeSpec(text: string): Decoded<TaskSpec> {
+  try {
+    const parsed = taskSpecSchema.safeParse(JSON.parse(text));
+    if (parsed.success) return { ok: true, value: parsed.data };
+    const issue = parsed.error.issues[0];
+    return unreadable(`spec: ${issue ? `${issue.path.join('.')} ${issue.message}` : 'not readable'}`);
+  } catch {
+    return unreadable('spec: not JSON');
+  }
+}
+
+function unreadable(what: string): { readonly ok: false; readonly failure: Failure } {
+  return { ok: false, failure: new Failure('task_unreadable', what) };
+}

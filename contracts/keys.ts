@@ -1,0 +1,51 @@
+import type { Lane } from './task.js';
+
+/** The one consumer group of every task stream. */
+export const consumerGroup = 'consumers';
+
+/** Catalogue: a hash of `<model>` → active version, `<model>@<version>` → manifest, `@revision` → count of changes. */
+export const catalogueKey = 'sampan:models';
+
+/** Names of live consumers, scored by the time of their last heartbeat in milliseconds of Redis's clock. */
+export const registerIndexKey = 'sampan:consumers';
+
+/** One consumer's own account of itself; expires when its heartbeat stops. */
+export function registerKey(consumer: string): string {
+  return `sampan:consumer:${consumer}`;
+}
+
+/** A cached answer; `work` is the work key. */
+export function cacheKey(work: string): string {
+  return `sampan:cache:${work}`;
+}
+
+/** Sharded channel on which one edge is told that results are there. */
+export function replyChannel(edge: string): string {
+  return `sampan:{edge:${edge}}:replies`;
+}
+
+/** All keys of one model's partition; they share a hash tag, so a script's keys lie in one slot. */
+export interface PartitionKeys {
+  /** Stream of entries. */
+  tasks(lane: Lane): string;
+  /** Hash of a task: image, spec, ledger, deadline, edges. */
+  task(id: string): string;
+  /** Hash of work in flight: work key → task id. */
+  readonly work: string;
+  /** Hash of admitted count and bytes, in all and per tenant. */
+  readonly load: string;
+  /** String, the stored result. */
+  result(id: string): string;
+}
+
+/** The keys of one model's partition. */
+export function partitionKeys(model: string, partition = 0): PartitionKeys {
+  const base = `sampan:{${model}:${partition}}:`;
+  return {
+    tasks: (lane) => `${base}tasks:${lane}`,
+    task: (id) => `${base}task:${id}`,
+    work: `${base}work`,
+    load: `${base}load`,
+    result: (id) => `${base}result:${id}`,
+  };
+}

@@ -1,0 +1,111 @@
+// `npm run build`: embeds the Lua scripts as a module, then compiles everything into dist. Cheap when nothing changed.
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { isEntry } from './is-entry.mjs';
+import { repoRoot } from './repo-root.mjs';
+
+const scriptsDir = join(repoRoot, 'contracts', 'scripts');
+const embeddedFile = join(scriptsDir, 'sources.generated.ts');
+const compiler = join(repoRoot, 'node_modules', 'typescript', 'bin', 'tsc');
+
+/**
+ * Builds the project into dist.
+ * @returns {Promise<void>}
+ * @throws {Error} when the compiler finds errors; it has printed them by then
+ */
+export async function build() {
+  embedScripts();
+  removeOrphans();
+  await compile();
+}
+
+/**
+ * Writes contracts/scripts/*.lua as one TypeScript module, `scriptSources`, keyed by file name in camel case.
+ * The file is left alone when its text would be the same, so that the compiler has nothing to do.
+ * @returns {boolean} whether the file was written
+ */
+export function embedScripts() {
+  const names = existsSync(scriptsDir) ? readdirSync(scriptsDir).filter((name) => name.endsWith('.lua')) : [];
+  const text = embeddedText(
+    names.sort().map((name) => [basename(name, '.lua'), readFileSync(join(scriptsDir, name), 'utf8')]),
+  );
+  if (existsSync(embeddedFile) && readFileSync(embeddedFile, 'utf8') === text) return false;
+  mkdirSync(scriptsDir, { recursive: true });
+  writeFileSync(embeddedFile, text);
+  return true;
+}
+
+/** @param {ReadonlyArray<readonly [name: string, source: string]>} scripts */
+function embeddedText(scripts) {
+  const lines = scripts.map(([name, source]) => `  ${camelCase(name)}: ${JSON.stringify(source)},`);
+  return [
+    '// Written by infra/setup/build.mjs from the .lua files beside it; edit those.',
+    'export const scriptSources = {',
+    ...lines,
+    '} as const;',
+    '',
+  ].join('\n');
+}
+
+/** @param {string} name */
+function camelCase(name) {
+  return name.replace(/-([a-z])/g, (_, letter) => letter.toUpperCase());
+}
+
+/**
+ * The compiler leaves the output of deleted sources behind, and a deleted test would go on running from there:
+ * when the set of sources changes, what has no source any more is removed.
+ */
+function removeOrphans() {
+  const dist = join(repoRoot, 'dist');
+  const stamp = join(dist, '.sources');
+  const sources = ['contracts', 'edge', 'backend', 'infra', 'test'].flatMap((folder) => filesUnder(folder, /\.ts$/));
+  const digest = createHash('sha256').update(sources.sort().join('\n')).digest('hex');
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === digest) return;
+  const wanted = new Set(sources.map((source) => source.replace(/\.ts$/, '')));
+  for (const output of filesUnder('dist', /\.(js|js\.map)$/)) {
+    const stem = output.slice('dist/'.length).replace(/\.js(\.map)?$/, '');
+    if (!wanted.has(stem)) rmSync(join(repoRoot, output));
+  }
+  mkdirSync(dist, { recursive: true });
+  writeFileSync(stamp, digest);
+}
+
+/**
+ * @param {string} folder relative to the repository root
+ * @param {RegExp} pattern
+ * @returns {string[]} paths relative to the repository root, with forward slashes
+ */
+function filesUnder(folder, pattern) {
+  const start = join(repoRoot, folder);
+  if (!existsSync(start)) return [];
+  return readdirSync(start, { recursive: true, encoding: 'utf8' })
+    .filter((path) => pattern.test(path))
+    .map((path) => `${folder}/${path.replaceAll('\\', '/')}`);
+}
+
+/** @returns {Promise<void>} */
+function compile() {
+  return new Promise((resolve, reject) => {
+    const tsc = spawn(process.execPath, [compiler, '-p', join(repoRoot, 'tsconfig.json')], {
+      stdio: 'inherit',
+      cwd: repoRoot,
+    });
+    tsc.once('error', reject);
+    tsc.once('exit', (code) => {
+      if (code === 0) resolve();
+      else reject(new Error('the build failed; the compiler says above where'));
+    });
+  });
+}
+
+if (isEntry(import.meta.url)) {
+  try {
+    await build();
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exitCode = 1;
+  }
+}

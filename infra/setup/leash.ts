@@ -1,0 +1,23 @@
+import { spawn } from 'node:child_process';
+
+// Reads until its input ends, which happens when the process that holds the other end is gone, however it went.
+const watch =
+  'read _; kill -TERM "$1" 2>/dev/null; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 1; kill -0 "$1" 2>/dev/null || exit; done; kill -KILL "$1" 2>/dev/null';
+
+/**
+ * Ends a child process when this process dies without having stopped it, even by SIGKILL.
+ * @returns takes the leash off; to be called once the child has gone
+ */
+export function leash(pid: number): () => void {
+  const watcher = spawn('/bin/sh', ['-c', watch, 'leash', String(pid)], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    // A group of its own: Ctrl-C in a terminal reaches the whole foreground group.
+    detached: true,
+  });
+  watcher.unref();
+  watcher.on('error', () => undefined);
+  const { stdin } = watcher;
+  stdin.on('error', () => undefined);
+  if ('unref' in stdin && typeof stdin.unref === 'function') stdin.unref();
+  return () => watcher.kill('SIGKILL');
+}
