@@ -36,6 +36,13 @@ export function decodeEntry(fields: readonly string[]): Decoded<Entry> {
   return { ok: true, value: { taskId, bytes, traceparent: values.get('trace') ?? '' } };
 }
 
+/** The task id in fields that are otherwise unreadable, so that its waiters can still be told. */
+export function taskIdIn(fields: readonly string[]): string | undefined {
+  const at = fields.findIndex((name, i) => i % 2 === 0 && name === 'id');
+  const id = at < 0 ? undefined : fields[at + 1];
+  return id !== undefined && parseTaskId(id) ? id : undefined;
+}
+
 /** The spec of a task as its hash keeps it. */
 export function encodeSpec(spec: TaskSpec): string {
   return JSON.stringify(spec);

@@ -26,7 +26,7 @@ export const heartbeatMs = 1000;
 /** Tells that a consumer lives. `now` is in milliseconds of Redis's clock. */
 export async function register(client: StreamClient, registration: Registration, now: number): Promise<void> {
   await Promise.all([
-    client.set(registerKey(registration.consumer), JSON.stringify(registration), 'PX', registrationLifeMs)),
+    client.set(registerKey(registration.consumer), JSON.stringify(registration), 'PX', registrationLifeMs),
     client.zadd(registerIndexKey, now, registration.consumer),
     client.zremrangebyscore(registerIndexKey, '-inf', String(now - 10 * registrationLifeMs)),
   ]);
@@ -39,7 +39,7 @@ export async function unregister(client: StreamClient, consumer: string): Promis
 
 /** Every consumer that lives; a registration in an unknown form is passed over. */
 export async function liveConsumers(client: StreamClient): Promise<readonly Registration[]> {
-  const names = await client.zrange(registerIndexKey, 0, -1);
+  const names = await client.zrange(registerIndexKey, '0', '-1');
   const texts = await Promise.all(names.map((name) => client.get(registerKey(name))));
   return texts.flatMap((text) => readRegistration(text) ?? []);
 }

@@ -1,6 +1,6 @@
 import { after } from 'node:test';
 import { join } from 'node:path';
-import type { Redis } from 'ioredis';
+import { Redis } from 'ioredis';
 import { findRedisServer } from '../infra/setup/redis-server.js';
 import { startRedis, type RedisRole, type RunningRedis } from '../infra/setup/start-redis.js';
 
@@ -9,6 +9,10 @@ export interface TestRedis {
   readonly port: number;
   /** Process id of the server that runs at present. */
   readonly pid: number;
+  /** A plain client, disconnected before the server stops at the end of the file. */
+  client(): Redis;
+  /** Disconnects somebody else's client likewise; a client that outlives its server keeps the file open for a while. */
+  adopt<Client extends { disconnect(): void }>(client: Client): Client;
   /** Stops the server; connections to it break. Its data is gone unless it was started with a folder of its own. */
   stop(): Promise<void>;
   /** Starts it again on the same port after a stop, with the same settings. */
@@ -33,8 +37,18 @@ export async function testRedis(options: TestRedisOptions = {}): Promise<TestRed
   const settings = { role, appendOnly, ...rest, binary: await serverBinary() };
   let server: RunningRedis = await startRedis(settings);
   const { port, url } = server;
-  after(() => server.stop());
+  const clients: { disconnect(): void }[] = [];
+  const adopt = <Client extends { disconnect(): void }>(client: Client): Client => {
+    clients.push(client);
+    return client;
+  };
+  after(async () => {
+    for (const client of clients) client.disconnect();
+    await server.stop();
+  });
   return {
+    adopt,
+    client: () => adopt(new Redis(url)),
     port,
     url,
     get pid() {

@@ -155,6 +155,11 @@ function readLeft(reply: unknown): Left {
   return how === 'shared' ? { how, waiters: Number(rest[0]) } : { how };
 }
 
+/** Removes an entry that names no task; there is nothing else to settle. */
+export async function discardEntry(client: StreamClient, stream: string, entryId: string): Promise<void> {
+  await client.multi().xack(stream, consumerGroup, entryId).xdel(stream, entryId).exec();
+}
+
 /** Restarts the lease of entries that are still this consumer's; answers their ids. See renew.lua. */
 export async function renew(
   client: StreamClient,

@@ -1,0 +1,91 @@
+import { hostname } from 'node:os';
+import * as z from 'zod';
+import { deviceKindSchema, modelNameSchema } from '../contracts/model.js';
+
+const port = z.coerce.number().pipe(z.int().min(0).max(65535));
+const count = z.coerce.number().pipe(z.int().min(1));
+const redisUrl = z.string().regex(/^rediss?:\/\//, 'must begin with redis:// or rediss://');
+
+/** A simulated device instead of real models, for tests and benchmarks. */
+const simulatedDeviceSchema = z.strictObject({
+  models: z.array(modelNameSchema).min(1),
+  baseMs: z.number().min(0).default(0),
+  perImageMs: z.number().min(0).default(0),
+  maxBatch: z.int().min(1).max(1024).default(32),
+});
+
+const json = z.string().transform((text, context): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    context.addIssue({ code: 'custom', message: 'is not JSON' });
+    return z.NEVER;
+  }
+});
+
+const environmentSchema = z.object({
+  REDIS_URL: redisUrl,
+  CACHE_REDIS_URL: redisUrl.optional(),
+  SAMPAN_HOST: z.string().default('127.0.0.1'),
+  HEALTH_PORT: port.default(8788),
+  METRICS_PORT: port.default(9465),
+  MODEL_DIR: z.string().default('.models'),
+  MODELS: z
+    .string()
+    .default('')
+    .transform((text) => text.split(',').filter((name) => name !== ''))
+    .pipe(z.array(modelNameSchema)),
+  SAMPAN_DEVICE: deviceKindSchema.exclude(['simulated']).default('cpu'),
+  SAMPAN_THREADS: z.coerce.number().pipe(z.int().min(0).max(256)).default(0),
+  SAMPAN_SIMULATED_DEVICE: json.pipe(simulatedDeviceSchema).optional(),
+  SAMPAN_CONSUMER: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,128}$/)
+    .optional(),
+  SAMPAN_MAX_PIXELS: count.default(50_000_000),
+  SAMPAN_BATCH_BYTES: count.default(32 * 1024 * 1024),
+  SAMPAN_RESULT_SECONDS: count.default(60),
+  SAMPAN_CACHE: z.enum(['on', 'off']).default('on'),
+  SAMPAN_CACHE_SECONDS: count.default(86_400),
+  SAMPAN_DRAIN_SECONDS: count.default(30),
+  SAMPAN_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+});
+
+/** What a backend process was told, checked and frozen. */
+export type BackendConfig = Readonly<ReturnType<typeof readable>>;
+
+/**
+ * Reads the configuration from an environment.
+ * @throws Error naming each variable that is wrong and what is allowed
+ */
+export function parseBackendConfig(environment: Readonly<Record<string, string | undefined>>): BackendConfig {
+  const parsed = environmentSchema.safeParse(environment);
+  if (parsed.success) return Object.freeze(readable(parsed.data));
+  const lines = parsed.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
+  throw new Error(`the configuration is not usable:\n${lines.join('\n')}`);
+}
+
+function readable(env: z.infer<typeof environmentSchema>) {
+  return {
+    redisUrl: env.REDIS_URL,
+    cacheRedisUrl: env.CACHE_REDIS_URL ?? env.REDIS_URL,
+    host: env.SAMPAN_HOST,
+    healthPort: env.HEALTH_PORT,
+    metricsPort: env.METRICS_PORT,
+    modelDir: env.MODEL_DIR,
+    /** Names of the models to serve; empty for all that are there. */
+    models: env.MODELS,
+    device: env.SAMPAN_DEVICE,
+    /** Threads of one session run; 0 lets the runtime choose. */
+    threads: env.SAMPAN_THREADS,
+    simulatedDevice: env.SAMPAN_SIMULATED_DEVICE,
+    consumer: env.SAMPAN_CONSUMER ?? `${hostname().replace(/[^A-Za-z0-9.-]/g, '-')}-${String(process.pid)}`,
+    maxPixels: env.SAMPAN_MAX_PIXELS,
+    batchBytes: env.SAMPAN_BATCH_BYTES,
+    resultSeconds: env.SAMPAN_RESULT_SECONDS,
+    cache: env.SAMPAN_CACHE === 'on',
+    cacheSeconds: env.SAMPAN_CACHE_SECONDS,
+    drainMs: env.SAMPAN_DRAIN_SECONDS * 1000,
+    logLevel: env.SAMPAN_LOG_LEVEL,
+  };
+}

@@ -1,0 +1,97 @@
+import { Failure } from '../contracts/failure.js';
+import { nextBatch, type BatchDecision } from './batcher.js';
+import type { ConsumerDeps, ConsumerState } from './consumer.js';
+import type { Ready } from './delivery.js';
+import { executeBatch, failedOutcome, type Outcome } from './executor.js';
+import { readyQueue, type Holding } from './holding.js';
+import { settleHeld } from './settle-held.js';
+import { endSpan, startBatchSpan } from './telemetry.js';
+
+type Run = Extract<BatchDecision, { run: true }>;
+
+/** Batches that may wait for Redis while the device goes on. */
+const mostUnsettledBatches = 4;
+
+/** Keeps the device busy while there is work: form a batch, run it, settle it while the next one runs. */
+export async function runDevice(deps: ConsumerDeps, state: ConsumerState): Promise<void> {
+  const settling = new Set<Promise<void>>();
+  for (;;) {
+    const decision = nextBatch([...state.holdings.values()].map(readyQueue), deps.now());
+    const holding = decision.run ? state.holdings.get(decision.model) : undefined;
+    if (decision.run && holding) {
+      const outcomes = await runBatch(deps, holding, decision);
+      const settled = settleHeld(deps, state, outcomes.list, outcomes.memoryChange).finally(() =>
+        settling.delete(settled),
+      );
+      settling.add(settled);
+      if (settling.size >= mostUnsettledBatches) await Promise.race(settling);
+    } else if (state.intakeEnded && !decision.run && decision.lookAgainMs === undefined) {
+      break;
+    } else {
+      await state.work.wait(decision.run ? undefined : decision.lookAgainMs);
+    }
+  }
+  await Promise.all(settling);
+}
+
+interface Outcomes {
+  readonly list: readonly Outcome[];
+  /** Bytes of resident memory that the run added. */
+  readonly memoryChange: number;
+}
+
+async function runBatch(deps: ConsumerDeps, holding: Holding, decision: Run): Promise<Outcomes> {
+  const taken = holding.ready.splice(0, decision.count);
+  const { batch, expired } = splitExpired(taken, deps.redisClock.now());
+  holding.running = batch.length;
+  holding.roomChanged.notify();
+  try {
+    return batch.length > 0
+      ? await inferBatch(deps, holding, decision, batch, expired)
+      : { list: expired, memoryChange: 0 };
+  } finally {
+    holding.running = 0;
+    holding.roomChanged.notify();
+  }
+}
+
+async function inferBatch(
+  deps: ConsumerDeps,
+  holding: Holding,
+  { model, closed }: Run,
+  batch: readonly Ready[],
+  expired: readonly Outcome[],
+): Promise<Outcomes> {
+  const { version } = holding.model.manifest;
+  const about = { model, version, device: holding.model.device, size: batch.length, closed };
+  const batchSpan = startBatchSpan(
+    deps.tracer,
+    batch.map((task) => task.trace),
+    about,
+  );
+  const spans = batch.map((task) => task.trace.child('infer', undefined, batchSpan));
+  const memoryBefore = process.memoryUsage.rss();
+
+  const executed = await executeBatch(holding.model, batch, deps.now);
+
+  spans.forEach((span) => endSpan(span));
+  endSpan(batchSpan);
+  deps.metrics.inferSeconds.record(executed.inferMs / 1000, { model });
+  deps.metrics.batchSize.record(batch.length, { model, closed });
+  const memoryChange = process.memoryUsage.rss() - memoryBefore;
+  return { list: [...expired, ...executed.outcomes], memoryChange };
+}
+
+/** Nobody waits for a task past its deadline; it must not cost the device anything. */
+function splitExpired(
+  tasks: readonly Ready[],
+  redisNow: number,
+): { batch: readonly Ready[]; expired: readonly Outcome[] } {
+  const batch = tasks.filter((task) => task.deadline > redisNow);
+  if (batch.length === tasks.length) return { batch, expired: [] };
+  const late = new Failure('deadline_exceeded', 'the deadline passed before the device was free');
+  const expired = tasks
+    .filter((task) => task.deadline <= redisNow)
+    .map((task) => failedOutcome(task, late, 'deadline_exceeded'));
+  return { batch, expired };
+}

@@ -1,0 +1,50 @@
+import type { DeviceKind } from '../../contracts/model.js';
+
+/** What the worker thread is started with. */
+export interface WorkerSettings {
+  readonly kind: Exclude<DeviceKind, 'simulated'>;
+  /** Threads that one run may use on the CPU. */
+  readonly threads: number;
+}
+
+/** An input or output as the loaded graph has it; a dimension that is only known when it runs is a name. */
+export interface Port {
+  readonly name: string;
+  readonly type: string;
+  readonly dims: readonly (number | string)[];
+}
+
+/** What is known of a session once it is open. */
+export interface SessionFacts {
+  readonly session: number;
+  readonly inputs: readonly Port[];
+  readonly outputs: readonly Port[];
+  /** How many of the graph's nodes run on which provider; only looked at where the device is not the CPU. */
+  readonly placement: Readonly<Record<string, number>> | undefined;
+}
+
+/** What is asked of the worker; buffers are transferred. */
+export type WorkerRequest =
+  | { readonly type: 'open'; readonly model: Uint8Array<ArrayBuffer> }
+  | { readonly type: 'run'; readonly session: number; readonly input: ArrayBuffer; readonly dims: readonly number[] }
+  | { readonly type: 'release'; readonly session: number };
+
+export interface RunOutputs {
+  /** Values of the whole batch by output name. */
+  readonly outputs: Readonly<Record<string, Float32Array<ArrayBuffer>>>;
+  /** The input's buffer, handed back for the next run. */
+  readonly input: ArrayBuffer;
+}
+
+/** What each kind of request is answered with. */
+export interface WorkerAnswers {
+  readonly open: SessionFacts;
+  readonly run: RunOutputs;
+  readonly release: undefined;
+}
+
+export type NumberedRequest = WorkerRequest & { readonly id: number };
+
+export type WorkerReply =
+  | { readonly id: number; readonly answer: WorkerAnswers[WorkerRequest['type']] }
+  | { readonly id: number; readonly error: string };

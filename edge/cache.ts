@@ -1,0 +1,62 @@
+import type { Buffer } from 'node:buffer';
+import { answerFor } from '../contracts/cached.js';
+import { cacheKey } from '../contracts/keys.js';
+import type { Clock } from './deps.js';
+import type { EdgeMetrics } from './metrics.js';
+import { within } from './within.js';
+
+/** Answers that were given before. Best effort: it never throws, and what it cannot tell in time is a miss. */
+export interface Cache {
+  /**
+   * The stored answer for a piece of work, as it was sent.
+   * @param sha256 the image's own, which must agree; undefined only where the operator trusts MD5 alone
+   * @param model a name of the catalogue: it becomes a label
+   */
+  find(work: string, sha256: string | undefined, model: string): Promise<Buffer | undefined>;
+}
+
+/** The one command that is needed of a Redis client. */
+export interface CacheReader {
+  getBuffer(key: string): Promise<Buffer | null>;
+}
+
+export interface CacheOptions {
+  readonly reader: CacheReader;
+  /** Milliseconds after which a lookup counts as a miss. */
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  readonly metrics: EdgeMetrics;
+}
+
+/** After a failure the cache is left alone for this long, so that a dead one costs a timeout now and then only. */
+const restMs = 1000;
+
+/** Reads the cache that the backend writes. */
+export function createCache({ reader, timeoutMs, clock, metrics }: CacheOptions): Cache {
+  let askAgainAt = -Infinity;
+  return {
+    find: async (work, sha256, model) => {
+      const now = clock.now();
+      if (now < askAgainAt) return count(metrics, model, 'unavailable');
+      // While a cache that failed is tried again, by one lookup, the others still pass it by.
+      if (askAgainAt !== -Infinity) askAgainAt = now + restMs;
+      try {
+        const stored = await within(timeoutMs, reader.getBuffer(cacheKey(work)));
+        askAgainAt = -Infinity;
+        const answer = stored ? answerFor(stored, sha256) : undefined;
+        count(metrics, model, answer ? 'hit' : 'miss');
+        return answer;
+      } catch {
+        askAgainAt = clock.now() + restMs;
+        return count(metrics, model, 'unavailable');
+      }
+    },
+  };
+}
+
+/** A cache that is switched off: it asks nobody and counts nothing. */
+export const noCache: Cache = { find: () => Promise.resolve(undefined) };
+
+function count(metrics: EdgeMetrics, model: string, found: 'hit' | 'miss' | 'unavailable'): undefined {
+  metrics.cacheLookups.add(1, { model, found });
+}

@@ -1,0 +1,98 @@
+import * as z from 'zod';
+
+const whole = (fallback: number, min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d{1,15}$/, `expected a whole number from ${min} to ${max}`)
+    .transform(Number)
+    .pipe(z.number().min(min, `must be at least ${min}`).max(max, `must be at most ${max}`))
+    .default(fallback);
+
+const flag = (on: string, off: string, fallback: boolean) =>
+  z
+    .enum([on, off], `expected ${on} or ${off}`)
+    .transform((value) => value === on)
+    .default(fallback);
+
+const redisUrl = z.string().regex(/^rediss?:\/\/\S+$/, 'expected a URL such as redis://127.0.0.1:6379');
+const MiB = 1024 * 1024;
+const day = 86_400;
+
+/** Every variable that the edge reads, by its name. */
+const variables = z.object({
+  SAMPAN_HOST: z.string().default('127.0.0.1'),
+  PORT: whole(8787, 0, 65_535),
+  METRICS_PORT: whole(9464, 0, 65_535),
+  REDIS_URL: z.string('is required, such as redis://127.0.0.1:6379').pipe(redisUrl),
+  CACHE_REDIS_URL: redisUrl.optional(),
+  SAMPAN_MAX_BODY_BYTES: whole(10 * MiB, 1024, 512 * MiB),
+  SAMPAN_MAX_PIXELS: whole(50_000_000, 1, 1_000_000_000),
+  SAMPAN_DEFAULT_TIMEOUT_MS: whole(10_000, 1, 3_600_000),
+  SAMPAN_MAX_TIMEOUT_MS: whole(60_000, 1, 3_600_000),
+  SAMPAN_MAX_TASKS: whole(10_000, 1, 100_000_000),
+  SAMPAN_MAX_TASK_BYTES: whole(1024 * MiB, 1, 2 ** 50 - 1),
+  SAMPAN_RESULT_SECONDS: whole(60, 1, day),
+  SAMPAN_CACHE_SECONDS: whole(day, 1, 365 * day),
+  SAMPAN_CACHE: flag('on', 'off', true),
+  SAMPAN_CACHE_TIMEOUT_MS: whole(50, 1, 10_000),
+  SAMPAN_LOOKUP_MD5_ONLY: flag('true', 'false', false),
+  SAMPAN_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+});
+
+const configSchema = variables
+  .refine((env) => env.SAMPAN_DEFAULT_TIMEOUT_MS <= env.SAMPAN_MAX_TIMEOUT_MS, {
+    path: ['SAMPAN_DEFAULT_TIMEOUT_MS'],
+    message: 'must not be greater than SAMPAN_MAX_TIMEOUT_MS',
+  })
+  .transform((env) =>
+    Object.freeze({
+      host: env.SAMPAN_HOST,
+      /** 0 takes any free port; the same for metricsPort. */
+      port: env.PORT,
+      metricsPort: env.METRICS_PORT,
+      redisUrl: env.REDIS_URL,
+      cacheRedisUrl: env.CACHE_REDIS_URL ?? env.REDIS_URL,
+      /** Most bytes of an encoded image, in every form of body. */
+      maxBodyBytes: env.SAMPAN_MAX_BODY_BYTES,
+      maxPixels: env.SAMPAN_MAX_PIXELS,
+      defaultTimeoutMs: env.SAMPAN_DEFAULT_TIMEOUT_MS,
+      maxTimeoutMs: env.SAMPAN_MAX_TIMEOUT_MS,
+      /** Most admitted tasks, and their bytes, per model. */
+      maxTasks: env.SAMPAN_MAX_TASKS,
+      maxTaskBytes: env.SAMPAN_MAX_TASK_BYTES,
+      resultSeconds: env.SAMPAN_RESULT_SECONDS,
+      cacheSeconds: env.SAMPAN_CACHE_SECONDS,
+      cache: env.SAMPAN_CACHE,
+      cacheTimeoutMs: env.SAMPAN_CACHE_TIMEOUT_MS,
+      lookupMd5Only: env.SAMPAN_LOOKUP_MD5_ONLY,
+      logLevel: env.SAMPAN_LOG_LEVEL,
+    }),
+  );
+
+export type EdgeConfig = z.output<typeof configSchema>;
+
+/**
+ * Reads the edge's configuration, once; a variable that is set to nothing counts as not set.
+ * @throws Error with one line per variable that is missing or wrong
+ */
+export function loadConfig(env: Readonly<Record<string, string | undefined>>): EdgeConfig {
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
+  const parsed = configSchema.safeParse(given);
+  if (parsed.success) return parsed.data;
+  throw new Error(parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('\n'));
+}
+
+/** The configuration as it may be printed: URLs without credentials. */
+export function publicConfig(config: EdgeConfig): EdgeConfig {
+  return {
+    ...config,
+    redisUrl: withoutCredentials(config.redisUrl),
+    cacheRedisUrl: withoutCredentials(config.cacheRedisUrl),
+  };
+}
+
+function withoutCredentials(url: string): string {
+  if (!URL.canParse(url)) return '(not a URL)';
+  const { protocol, host, pathname } = new URL(url);
+  return `${protocol}//${host}${pathname}`;
+}

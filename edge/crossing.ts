@@ -1,0 +1,139 @@
+import { SpanKind } from '@opentelemetry/api';
+import type { Buffer } from 'node:buffer';
+import { Failure } from '../contracts/failure.js';
+import { consumerGroup, partitionKeys } from '../contracts/keys.js';
+import { decodeResult, type Result } from '../contracts/result.js';
+import {
+  enqueue,
+  leave,
+  type AdmissionLimits,
+  type Enqueued,
+  type StreamClient,
+} from '../contracts/scripts/scripts.js';
+import { newTaskId, type TaskSpec } from '../contracts/task.js';
+import { retryAfterSeconds } from './admission.js';
+import type { EdgeMetrics } from './metrics.js';
+import type { RequestTrace } from './telemetry.js';
+import { readStored, type Waiter, type WaitEnd } from './waiter.js';
+
+/** One checked request that the cache could not answer. */
+export interface Order {
+  readonly spec: TaskSpec;
+  readonly work: string;
+  readonly image: Buffer;
+  /** Milliseconds until the request's deadline. */
+  readonly timeLeftMs: number;
+  /** Aborted when the client has gone. */
+  readonly signal?: AbortSignal | undefined;
+  readonly trace: RequestTrace;
+}
+
+/** A request's way across the stream and back. */
+export interface Crossed {
+  /** The task that answered: the request's own, or the one it joined. */
+  readonly id: string;
+  readonly cache: 'miss' | 'joined';
+  readonly result: Result;
+}
+
+/**
+ * Enqueues a task and waits for its result until the deadline.
+ * @throws Failure overloaded | stream_unavailable | deadline_exceeded (detail holds the task's id) | task_lost
+ */
+export type Cross = (order: Order) => Promise<Crossed>;
+
+export interface CrossingDeps {
+  readonly client: StreamClient;
+  readonly waiter: Waiter;
+  readonly edge: string;
+  readonly limits: AdmissionLimits;
+  readonly metrics: EdgeMetrics;
+  /** Tasks per second that the live consumers of a model report together. */
+  readonly tasksPerSecond: (model: string) => number;
+  /** Milliseconds, monotonic. */
+  readonly now: () => number;
+}
+
+type Taken = Exclude<Enqueued, { how: 'shed' }>;
+
+/** The way across: register the waiter, enqueue, wait, and at the deadline look once more before giving up. */
+export function createCrossing(deps: CrossingDeps): Cross {
+  return async (order) => {
+    const deadline = deps.now() + order.timeLeftMs;
+    const id = newTaskId(order.spec.model);
+    const expectation = deps.waiter.expect(id);
+    try {
+      const taken = await send(deps, order, id);
+      if (taken.how === 'joined') expectation.follow(taken.id);
+      const wait = order.trace.child('wait');
+      const end = await expectation.end(deadline - deps.now(), order.signal);
+      order.trace.endChild(wait);
+      const result = typeof end === 'string' ? await giveUp(deps, order, taken.id, end) : end;
+      return { id: taken.id, cache: taken.how === 'joined' ? 'joined' : 'miss', result };
+    } finally {
+      expectation.forget();
+    }
+  };
+}
+
+async function send(deps: CrossingDeps, order: Order, id: string): Promise<Taken> {
+  const { spec, work, image, timeLeftMs, trace } = order;
+  const span = trace.child('enqueue', SpanKind.PRODUCER, enqueueAttributes(trace, spec, id));
+  try {
+    const enqueued = await enqueue(deps.client, {
+      ...{ id, spec, work, image, timeLeftMs },
+      ...{ edge: deps.edge, limits: deps.limits, traceparent: trace.traceparent(span) },
+    });
+    deps.metrics.enqueued.add(1, { model: spec.model, how: enqueued.how });
+    if (enqueued.how === 'shed') throw shed(deps, spec.model, enqueued.limit, enqueued.tasks);
+    trace.endChild(span);
+    return enqueued;
+  } catch (error) {
+    trace.endChild(span, error);
+    throw error instanceof Failure ? error : streamUnavailable(error);
+  }
+}
+
+/** At the end of a wait without a reply: the stored result is the truth; without one the task is cancelled. */
+async function giveUp(deps: CrossingDeps, order: Order, taskId: string, why: WaitEnd): Promise<Result> {
+  const { lane, model } = order.spec;
+  const late = new Failure('deadline_exceeded', `no result for task ${taskId} by its deadline`);
+  try {
+    const left = await leave(deps.client, { taskId, lane, reason: 'cancelled', keepResultMs: 0 });
+    if (left.how !== 'gone') throw late;
+    const stored = await readStored(deps.client, taskId);
+    if (stored) return decodeResult(stored);
+  } catch (error) {
+    throw error instanceof Failure ? error : late;
+  }
+  if (why === 'aborted') throw late;
+  deps.metrics.tasksLost.add(1, { model });
+  throw new Failure('task_lost', `task ${taskId} is neither in the stream nor has it a result`);
+}
+
+function shed(deps: CrossingDeps, model: string, limit: 'count' | 'bytes', tasks: number): Failure {
+  const { maxTasks, maxBytes } = deps.limits;
+  const bound = limit === 'count' ? `${maxTasks} tasks` : `${maxBytes} bytes`;
+  return new Failure('overloaded', `the backlog of ${model} has reached its limit of ${bound}`, {
+    retryAfter: retryAfterSeconds(tasks, deps.tasksPerSecond(model)),
+  });
+}
+
+function streamUnavailable(cause: unknown): Failure {
+  const full = cause instanceof Error && cause.message.startsWith('OOM');
+  const detail = full ? 'the stream is out of memory' : 'the stream cannot be reached';
+  return new Failure('stream_unavailable', detail, { cause, retryAfter: 1 });
+}
+
+function enqueueAttributes(trace: RequestTrace, spec: TaskSpec, id: string): Record<string, string | number> {
+  if (!trace.sampled) return {};
+  return {
+    'messaging.system': 'redis',
+    'messaging.operation.type': 'send',
+    'messaging.operation.name': 'enqueue',
+    'messaging.destination.name': partitionKeys(spec.model).tasks(spec.lane),
+    'messaging.consumer.group.name': consumerGroup,
+    'messaging.message.id': id,
+    'messaging.message.body.size': spec.bytes,
+  };
+}

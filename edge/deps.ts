@@ -1,0 +1,41 @@
+import type { Buffer } from 'node:buffer';
+import type { Tracer } from '@opentelemetry/api';
+import type { AccessRecord } from './access-log.js';
+import type { Principal } from './authenticate.js';
+import type { Cache } from './cache.js';
+import type { EdgeConfig } from './config.js';
+import type { Cross } from './crossing.js';
+import type { EdgeMetrics } from './metrics.js';
+import type { ModelView } from './models.js';
+import type { EdgeContext } from './request.js';
+
+export interface Readiness {
+  readonly ready: boolean;
+  /** Why not, for people; empty when ready. */
+  readonly reasons: readonly string[];
+}
+
+export interface Clock {
+  /** Milliseconds, monotonic. */
+  now(): number;
+}
+
+/** All that the edge's core needs from outside: what a runtime, a store or a test puts in its place. */
+export interface EdgeDeps {
+  readonly config: EdgeConfig;
+  readonly clock: Clock;
+  authenticate(c: EdgeContext): Principal | Promise<Principal>;
+  /** The whole body. @throws Failure body_too_large | body_incomplete */
+  readBody(c: EdgeContext, maxBytes: number): Promise<Buffer>;
+  clientAddress(c: EdgeContext): string;
+  readonly cross: Cross;
+  readonly cache: Cache;
+  readonly models: ModelView;
+  readonly tracer: Tracer;
+  readonly metrics: EdgeMetrics;
+  /** Takes a record and returns at once. */
+  accessLog(record: AccessRecord): void;
+  /** Told of every error that is no coded failure. */
+  reportError(error: unknown, requestId: string): void;
+  ready(): Promise<Readiness>;
+}

@@ -1,0 +1,135 @@
+import { catalogueRevision, readCatalogue, type Catalogue } from '../contracts/catalogue.js';
+import { Failure } from '../contracts/failure.js';
+import type { ModelManifest } from '../contracts/model.js';
+import { liveConsumers, type Registration } from '../contracts/register.js';
+import type { StreamClient } from '../contracts/scripts/scripts.js';
+import type { Clock } from './deps.js';
+import { within } from './within.js';
+
+/** The models that exist and the consumers that serve them, as last read; reading it costs no command. */
+export interface ModelView {
+  catalogue(): Catalogue;
+  /** Consumers that live, take work, and hold this very version. */
+  consumers(manifest: ModelManifest): readonly Registration[];
+  /**
+   * Reads again, together with whoever else asks, unless that was done just now.
+   * @returns whether what is known is fresh; false where the stream did not answer
+   */
+  refresh(): Promise<boolean>;
+}
+
+/** A view that keeps itself fresh in the background. */
+export interface PolledModelView extends ModelView {
+  /** Tasks per second that the consumers of a model's active version report together. */
+  tasksPerSecond(model: string): number;
+  stop(): void;
+}
+
+export interface ModelViewOptions {
+  readonly client: StreamClient;
+  readonly clock: Clock;
+  readonly pollMs?: number;
+}
+
+const leastIntervalMs = 200;
+const answerLimitMs = 2000;
+const noConsumers: readonly Registration[] = [];
+
+/** Reads catalogue and register for the first time and then about every second, in the background. */
+export async function startModelView({ client, clock, pollMs = 1000 }: ModelViewOptions): Promise<PolledModelView> {
+  let revision: string | undefined;
+  let catalogue: Catalogue = new Map();
+  let byVersion: ReadonlyMap<string, readonly Registration[]> = new Map();
+  let reading: Promise<boolean> | undefined;
+  let readAt = -Infinity;
+  let fresh = false;
+
+  const read = async () => {
+    try {
+      const [latest, consumers] = await within(
+        answerLimitMs,
+        Promise.all([catalogueRevision(client), liveConsumers(client)]),
+      );
+      if (latest !== revision) catalogue = await within(answerLimitMs, readCatalogue(client));
+      revision = latest;
+      byVersion = readyByVersion(consumers);
+      fresh = true;
+    } catch {
+      // What was read last stays in use; enqueueing will tell by itself that the stream is away.
+      fresh = false;
+    }
+    readAt = clock.now();
+    reading = undefined;
+    return fresh;
+  };
+  const view: ModelView = {
+    catalogue: () => catalogue,
+    consumers: ({ name, version }) => byVersion.get(`${name}@${version}`) ?? noConsumers,
+    refresh: () => {
+      if (!reading && clock.now() - readAt < leastIntervalMs) return Promise.resolve(fresh);
+      return (reading ??= read());
+    },
+  };
+
+  await view.refresh();
+  const timer = setInterval(() => void view.refresh(), pollMs);
+  timer.unref();
+  return {
+    ...view,
+    tasksPerSecond: (model) => {
+      const manifest = catalogue.get(model);
+      return manifest ? reportedRate(view.consumers(manifest), model) : 0;
+    },
+    stop: () => clearInterval(timer),
+  };
+}
+
+/**
+ * The manifest of a model's active version.
+ * @throws Failure model_not_found, or stream_unavailable where the catalogue cannot be asked
+ */
+export async function findModel(view: ModelView, name: string): Promise<ModelManifest> {
+  const known = view.catalogue().get(name);
+  if (known) return known;
+  const fresh = await view.refresh();
+  const manifest = view.catalogue().get(name);
+  if (manifest) return manifest;
+  if (!fresh) throw new Failure('stream_unavailable', 'the catalogue of models cannot be read');
+  throw new Failure('model_not_found', `no model "${name.slice(0, 64)}"; ${listed(view.catalogue())}`);
+}
+
+/**
+ * The manifest of a model that can be asked now.
+ * @throws Failure model_not_found | no_live_consumer | stream_unavailable
+ */
+export async function findServedModel(view: ModelView, name: string): Promise<ModelManifest> {
+  const known = view.catalogue().get(name);
+  if (known && view.consumers(known).length > 0) return known;
+  await view.refresh();
+  const manifest = await findModel(view, name);
+  if (view.consumers(manifest).length > 0) return manifest;
+  throw new Failure('no_live_consumer', `no live consumer holds version ${manifest.version} of ${name}`, {
+    retryAfter: 2,
+  });
+}
+
+function listed(catalogue: Catalogue): string {
+  return catalogue.size > 0 ? `there are ${[...catalogue.keys()].join(', ')}` : 'the catalogue is empty';
+}
+
+function readyByVersion(consumers: readonly Registration[]): ReadonlyMap<string, readonly Registration[]> {
+  const byVersion = new Map<string, Registration[]>();
+  for (const consumer of consumers) {
+    if (consumer.state !== 'ready') continue;
+    for (const { model, version } of consumer.models) {
+      const key = `${model}@${version}`;
+      byVersion.set(key, [...(byVersion.get(key) ?? []), consumer]);
+    }
+  }
+  return byVersion;
+}
+
+function reportedRate(consumers: readonly Registration[], model: string): number {
+  const rates = consumers.flatMap((consumer) => consumer.models.filter((one) => one.model === model));
+  return rates.reduce((sum, { tasksPerSecond }) => sum + tasksPerSecond, 0);
+}

@@ -1,0 +1,39 @@
+import { Failure, failures } from '../contracts/failure.js';
+import type { EdgeDeps } from './deps.js';
+import type { EdgeContext } from './request.js';
+import { respond } from './respond.js';
+
+const retryAfterUnknown = 1;
+
+/**
+ * The answer to a failure: RFC 9457 application/problem+json. Whatever is no coded failure is reported and answered as
+ * `internal`, without a word of what it was.
+ */
+export function problem(deps: EdgeDeps, c: EdgeContext, error: unknown, headers: Record<string, string> = {}): Response {
+  const request = c.get('request');
+  const failure = coded(error);
+  if (failure.code === 'internal') deps.reportError(failure.cause ?? failure, request.requestId);
+  request.code = failure.code;
+  const { status, retryable, message } = failures[failure.code];
+  const body = {
+    type: `/problems/${failure.code}`,
+    title: message,
+    status,
+    code: failure.code,
+    detail: failure.detail,
+    retryable,
+    requestId: request.requestId,
+    traceId: request.trace.traceId,
+    ...(failure.code === 'model_not_found' ? { models: [...deps.models.catalogue().keys()] } : {}),
+  };
+  return respond(c, status, JSON.stringify(body), {
+    'content-type': 'application/problem+json',
+    ...(status === 503 ? { 'retry-after': String(failure.retryAfter ?? retryAfterUnknown) } : {}),
+    ...headers,
+  });
+}
+
+function coded(error: unknown): Failure {
+  if (error instanceof Failure) return error;
+  return new Failure('internal', 'the cause is in our log under the requestId', { cause: error });
+}

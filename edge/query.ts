@@ -1,0 +1,27 @@
+import { Failure } from '../contracts/failure.js';
+
+/** Names and values of a request; from a query or a form they are strings, from JSON anything. */
+export type Given = ReadonlyMap<string, unknown>;
+
+const nothing: Given = new Map();
+
+/**
+ * The query of a URL.
+ * @throws Failure invalid_params where a name comes twice
+ */
+export function queryOf(url: string): Given {
+  const start = url.indexOf('?');
+  if (start < 0) return nothing;
+  const given = new Map<string, unknown>();
+  for (const [name, value] of new URLSearchParams(url.slice(start))) addGiven(given, name, value);
+  return given;
+}
+
+/**
+ * Adds one value.
+ * @throws Failure invalid_params where there is one of that name already
+ */
+export function addGiven(given: Map<string, unknown>, name: string, value: unknown): void {
+  if (given.has(name)) throw new Failure('invalid_params', `parameter "${name.slice(0, 64)}" is given twice`);
+  given.set(name, value);
+}

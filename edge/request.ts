@@ -1,0 +1,26 @@
+import type { Context } from 'hono';
+import type { RequestTrace } from './telemetry.js';
+
+/** What becomes known about a request on its way; read by the log, the metrics and the trace when it ends. */
+export interface RequestState {
+  readonly requestId: string;
+  readonly trace: RequestTrace;
+  readonly startedAt: number;
+  /** Pattern of the route, never the path itself. */
+  readonly endpoint: string;
+  cache: 'none' | 'hit' | 'miss' | 'joined';
+  tenant?: string;
+  /** Only a name that is in the catalogue. */
+  model?: string;
+  bytes?: number;
+  pixels?: number;
+  /** Code of the failure that it was answered with. */
+  code?: string;
+}
+
+/** Bindings are what the runtime hands on with a request; only a runtime's own files look into them. */
+export interface EdgeEnv {
+  Bindings: object;
+  Variables: { request: RequestState };
+}
+export type EdgeContext = Context<EdgeEnv>;

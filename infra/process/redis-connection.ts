@@ -1,0 +1,185 @@
+import { Redis, type RedisOptions } from 'ioredis';
+
+/** What a connection tells about itself; pino's loggers fit. */
+export interface ConnectionLogger {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+export interface ConnectionOptions {
+  /** Shown in the server's CLIENT LIST and in the log, such as `edge-commands`. */
+  readonly name: string;
+  readonly logger: ConnectionLogger;
+  /** Milliseconds after which a command counts as failed (default 5000; the cache's default is 250). */
+  readonly commandTimeoutMs?: number;
+}
+
+export interface BlockingOptions extends Omit<ConnectionOptions, 'commandTimeoutMs'> {
+  /** The longest BLOCK, in milliseconds, that is asked for on this connection. */
+  readonly longestBlockMs: number;
+}
+
+export interface SubscriberOptions extends ConnectionOptions {
+  /** Sharded channels, subscribed to again after every loss of the connection. */
+  readonly channels: readonly string[];
+  /** Called each time the subscription stands: what was published before may have been missed. */
+  readonly onSubscribed?: () => void;
+}
+
+/** Beyond its command timeout, or its longest block, a silent socket counts as dead and is opened anew. */
+const graceMs = 5_000;
+/** How often a subscriber, which else only listens, checks that its socket still lives. */
+const pingEveryMs = 5_000;
+const resubscribeAfterMs = 1_000;
+
+/**
+ * For commands to the stream role. A command fails at once while the server is away (nothing is queued, nothing is
+ * sent twice: whether it was carried out is not known, and the caller decides), and after the command timeout.
+ * Commands of one tick travel in one pipeline.
+ */
+export function connectCommands(url: string, options: ConnectionOptions): Redis {
+  const timeout = options.commandTimeoutMs ?? 5_000;
+  return open(url, options, { commandTimeout: timeout, socketTimeout: timeout + graceMs, enableAutoPipelining: true });
+}
+
+/** As `connectCommands`, for the cache role: it is better to miss than to wait. */
+export function connectCache(url: string, options: ConnectionOptions): Redis {
+  const timeout = options.commandTimeoutMs ?? 250;
+  return open(url, options, { commandTimeout: timeout, socketTimeout: timeout + graceMs, enableAutoPipelining: true });
+}
+
+/** For blocking reads alone; one that is cut off by a lost connection is rejected, never repeated by itself. */
+export function connectBlocking(url: string, options: BlockingOptions): Redis {
+  return open(url, options, { socketTimeout: options.longestBlockMs + graceMs });
+}
+
+/** For listening; messages arrive as the client's `smessageBuffer` events. */
+export function connectSubscriber(url: string, options: SubscriberOptions): Redis {
+  const timeout = options.commandTimeoutMs ?? 5_000;
+  const client = open(url, options, {
+    commandTimeout: timeout,
+    socketTimeout: timeout + graceMs,
+    // The library would subscribe again by itself, but a refusal then rejects a promise that nobody holds.
+    autoResubscribe: false,
+  });
+  const warn = atMostOnceASecond(options);
+  const subscribe = () => {
+    Promise.all(options.channels.map((channel) => client.ssubscribe(channel))).then(
+      () => options.onSubscribed?.(),
+      (error: unknown) => {
+        warn(error, 'subscribing failed');
+        // A lost connection comes back here through its own ready event.
+        setTimeout(() => client.status === 'ready' && subscribe(), resubscribeAfterMs).unref();
+      },
+    );
+  };
+  client.on('ready', subscribe);
+  keepAsking(client);
+  return client;
+}
+
+/**
+ * Waits until a connection can be used.
+ * @throws Error naming the last problem when that takes longer than `limitMs`
+ */
+export function untilReady(client: Redis, limitMs: number): Promise<void> {
+  if (client.status === 'ready') return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    let problem: unknown;
+    const noteProblem = (error: unknown) => (problem = error);
+    const settle = (finish: () => void) => () => {
+      clearTimeout(timer);
+      client.off('ready', ready).off('end', ended).off('error', noteProblem);
+      finish();
+    };
+    const refuse = (what: string) => () =>
+      reject(
+        new Error(`Redis at ${address(client)} ${what}${problem ? `: ${messageOf(problem)}` : ''}`, { cause: problem }),
+      );
+    const ready = settle(resolve);
+    const ended = settle(refuse('was closed before it was ready'));
+    const timer = setTimeout(settle(refuse(`is not ready after ${limitMs} ms`)), limitMs);
+    client.on('ready', ready).on('end', ended).on('error', noteProblem);
+  });
+}
+
+type OwnSettings = Pick<RedisOptions, 'commandTimeout' | 'socketTimeout' | 'enableAutoPipelining' | 'autoResubscribe'>;
+
+function open(url: string, options: Pick<ConnectionOptions, 'name' | 'logger'>, own: OwnSettings): Redis {
+  const client = new Redis(url, {
+    connectionName: options.name,
+    enableOfflineQueue: false,
+    // Together: what was in flight when the connection broke is rejected there and then.
+    maxRetriesPerRequest: 0,
+    autoResendUnfulfilledCommands: false,
+    retryStrategy: reconnectDelay,
+    connectTimeout: 5_000,
+    keepAlive: 10_000,
+    ...own,
+  });
+  reportTrouble(client, options);
+  return client;
+}
+
+/** Milliseconds before the n-th attempt to reconnect (from 1): doubling from 50 to 2000, half of it at random. */
+export function reconnectDelay(attempt: number): number {
+  const ceiling = Math.min(50 * 2 ** (attempt - 1), 2_000);
+  return Math.round(ceiling / 2 + (Math.random() * ceiling) / 2);
+}
+
+function reportTrouble(client: Redis, options: Pick<ConnectionOptions, 'name' | 'logger'>): void {
+  const warn = atMostOnceASecond(options);
+  let troubled = false;
+  const note = (what: string) => (error: unknown) => {
+    troubled = true;
+    warn(error, what);
+  };
+  client.on('error', note('connection to Redis in trouble'));
+  client.on('reconnecting', () => note('connection to Redis lost')(undefined));
+  client.on('ready', () => {
+    if (troubled)
+      options.logger.info({ connection: options.name, address: address(client) }, 'connected to Redis again');
+    troubled = false;
+  });
+}
+
+/** A warning that leaves out, but counts, what comes within a second of the last one. */
+function atMostOnceASecond(
+  options: Pick<ConnectionOptions, 'name' | 'logger'>,
+): (error: unknown, what: string) => void {
+  let quietUntil = 0;
+  let leftOut = 0;
+  return (error, what) => {
+    const now = performance.now();
+    if (now < quietUntil) {
+      leftOut += 1;
+      return;
+    }
+    const reason = error === undefined ? {} : { error: messageOf(error) };
+    options.logger.warn({ connection: options.name, ...reason, leftOut }, what);
+    quietUntil = now + 1_000;
+    leftOut = 0;
+  };
+}
+
+/** A ping that stays unanswered leaves the socket silent, and the socket timeout does the rest. */
+function keepAsking(client: Redis): void {
+  const timer = setInterval(() => {
+    if (client.status === 'ready') client.ping().catch(() => undefined);
+  }, pingEveryMs);
+  timer.unref();
+  client.once('end', () => clearInterval(timer));
+}
+
+/** Host and port alone: a URL may hold a password. */
+function address(client: Redis): string {
+  const { path, host, port } = client.options;
+  return path ?? `${host ?? ''}:${String(port ?? '')}`;
+}
+
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  // Trying several addresses of a host fails with a collection of errors that has no message of its own.
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ');
+  return error.message;
+}
