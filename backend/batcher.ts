@@ -57,19 +57,20 @@ export function roomFor(limit: BatchLimit, held: number): number {
   return Math.max(0, 2 * limit.max - held);
 }
 
-/** Splits deliveries, in order, into groups whose images together fit the budget; one that is larger goes alone. */
-export function splitByBytes<T extends { readonly bytes: number }>(deliveries: readonly T[], budget: number): T[][] {
+/** Splits items, in order, into groups that together fit the budget; one that is larger goes alone. */
+export function splitByBytes<T>(items: readonly T[], bytesOf: (item: T) => number, budget: number): T[][] {
   const groups: T[][] = [];
   let group: T[] = [];
   let total = 0;
-  for (const delivery of deliveries) {
-    if (group.length > 0 && total + delivery.bytes > budget) {
+  for (const item of items) {
+    const bytes = bytesOf(item);
+    if (group.length > 0 && total + bytes > budget) {
       groups.push(group);
       group = [];
       total = 0;
     }
-    group.push(delivery);
-    total += delivery.bytes;
+    group.push(item);
+    total += bytes;
   }
   if (group.length > 0) groups.push(group);
   return groups;

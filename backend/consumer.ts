@@ -39,6 +39,8 @@ export interface ConsumerState {
   intakeEnded: boolean;
   /** Tasks that were delivered and have not left. */
   held: number;
+  /** Tasks whose end Redis did not take in time. */
+  unsettled: number;
   /** Milliseconds of Redis's clock. */
   lastReadAt: number;
   /** Tasks that left since the start, per model. */
@@ -48,6 +50,8 @@ export interface ConsumerState {
 
 export interface Consumer {
   readonly state: ConsumerState;
+  /** Whether tasks were given up unsettled; they stay pending. */
+  leftPending(): boolean;
   /** Stops reading and finishes what is held; resolves when nothing is. Past `giveUpMs` Redis is not waited for. */
   drain(giveUpMs: number): Promise<void>;
 }
@@ -61,6 +65,7 @@ export function startConsumer(deps: ConsumerDeps): Consumer {
     work: createSignal(),
     intakeEnded: false,
     held: 0,
+    unsettled: 0,
     lastReadAt: deps.redisClock.now(),
     settledCount: new Map(),
     retrying: { log: deps.log, random: deps.random, signal: giving.signal },
@@ -73,6 +78,7 @@ export function startConsumer(deps: ConsumerDeps): Consumer {
   const device = runDevice(deps, state);
   return {
     state,
+    leftPending: () => state.unsettled > 0,
     drain: async (giveUpMs) => {
       const bound = setTimeout(() => giving.abort(), giveUpMs);
       reading.abort();

@@ -1,5 +1,4 @@
 import type { Buffer } from 'node:buffer';
-import type { Failure } from '../contracts/failure.js';
 import type { Lane, TaskSpec } from '../contracts/task.js';
 import type { DecodedImage, Model } from './model/model.js';
 import type { TaskTrace } from './telemetry.js';
@@ -16,26 +15,23 @@ export interface Delivery {
   readonly traceparent: string;
   /** Milliseconds from enqueueing to delivery, by Redis's clock. */
   readonly queueMs: number;
-  /** Set where the entry itself could not be read. */
-  readonly unreadable?: Failure;
 }
 
-/** A delivery with what its task's hash holds. */
-export interface Fetched {
+/** A delivery whose entry could be read. */
+export interface Task {
   readonly delivery: Delivery;
   readonly spec: TaskSpec;
-  readonly image: Buffer;
-  /** Milliseconds of Redis's clock. */
+  /** Milliseconds of Redis's clock, as it was at admission; joins may have moved it since. */
   readonly deadline: number;
   readonly trace: TaskTrace;
+}
+
+export interface Fetched extends Task {
+  readonly image: Buffer;
 }
 
 /** A task whose pixels are ready for the device. */
-export interface Ready {
-  readonly delivery: Delivery;
-  readonly spec: TaskSpec;
-  readonly deadline: number;
-  readonly trace: TaskTrace;
+export interface Ready extends Task {
   readonly decoded: DecodedImage;
   readonly decodeMs: number;
   /** Milliseconds, monotonic. */

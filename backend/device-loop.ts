@@ -3,7 +3,9 @@ import { nextBatch, type BatchDecision } from './batcher.js';
 import type { ConsumerDeps, ConsumerState } from './consumer.js';
 import type { Ready } from './delivery.js';
 import { executeBatch, failedOutcome, type Outcome } from './executor.js';
+import { fetchDeadline } from './fetch.js';
 import { readyQueue, type Holding } from './holding.js';
+import { untilRedisAnswers } from './retry.js';
 import { settleHeld } from './settle-held.js';
 import { endSpan, startBatchSpan } from './telemetry.js';
 
@@ -19,7 +21,7 @@ export async function runDevice(deps: ConsumerDeps, state: ConsumerState): Promi
     const decision = nextBatch([...state.holdings.values()].map(readyQueue), deps.now());
     const holding = decision.run ? state.holdings.get(decision.model) : undefined;
     if (decision.run && holding) {
-      const outcomes = await runBatch(deps, holding, decision);
+      const outcomes = await runBatch(deps, state, holding, decision);
       const settled = settleHeld(deps, state, outcomes.list, outcomes.memoryChange).finally(() =>
         settling.delete(settled),
       );
@@ -40,12 +42,11 @@ interface Outcomes {
   readonly memoryChange: number;
 }
 
-async function runBatch(deps: ConsumerDeps, holding: Holding, decision: Run): Promise<Outcomes> {
+async function runBatch(deps: ConsumerDeps, state: ConsumerState, holding: Holding, decision: Run): Promise<Outcomes> {
   const taken = holding.ready.splice(0, decision.count);
-  const { batch, expired } = splitExpired(taken, deps.redisClock.now());
-  holding.running = batch.length;
-  holding.roomChanged.notify();
+  holding.running = taken.length;
   try {
+    const { batch, expired } = await splitExpired(deps, state, taken);
     return batch.length > 0
       ? await inferBatch(deps, holding, decision, batch, expired)
       : { list: expired, memoryChange: 0 };
@@ -82,16 +83,24 @@ async function inferBatch(
   return { list: [...expired, ...executed.outcomes], memoryChange };
 }
 
+interface Split {
+  readonly batch: readonly Ready[];
+  readonly expired: readonly Outcome[];
+}
+
 /** Nobody waits for a task past its deadline; it must not cost the device anything. */
-function splitExpired(
-  tasks: readonly Ready[],
-  redisNow: number,
-): { batch: readonly Ready[]; expired: readonly Outcome[] } {
-  const batch = tasks.filter((task) => task.deadline > redisNow);
-  if (batch.length === tasks.length) return { batch, expired: [] };
-  const late = new Failure('deadline_exceeded', 'the deadline passed before the device was free');
-  const expired = tasks
-    .filter((task) => task.deadline <= redisNow)
-    .map((task) => failedOutcome(task, late, 'deadline_exceeded'));
-  return { batch, expired };
+async function splitExpired(deps: ConsumerDeps, state: ConsumerState, tasks: readonly Ready[]): Promise<Split> {
+  const now = deps.redisClock.now();
+  const late = tasks.filter((task) => task.deadline <= now);
+  if (late.length === 0) return { batch: tasks, expired: [] };
+  // Requests that joined meanwhile may have later deadlines.
+  const deadlines = await untilRedisAnswers('deadline', state.retrying, () =>
+    Promise.all(late.map(({ spec, delivery }) => fetchDeadline(deps.client, spec.model, delivery.taskId))),
+  );
+  const expired = new Set(late.filter((_, i) => (deadlines[i] ?? 0) <= now));
+  const failure = new Failure('deadline_exceeded', 'the deadline passed before the device was free');
+  return {
+    batch: tasks.filter((task) => !expired.has(task)),
+    expired: [...expired].map((task) => failedOutcome(task, failure, 'deadline_exceeded')),
+  };
 }

@@ -1,7 +1,7 @@
 import { Failure } from '../contracts/failure.js';
 import type { Predictions } from '../contracts/prediction.js';
 import { failedResult, type Result } from '../contracts/result.js';
-import type { LeaveReason } from '../contracts/scripts/scripts.js';
+import type { LeaveReason } from '../contracts/scripts/leave.js';
 import type { Delivery, Ready } from './delivery.js';
 import type { Model, RawOutput } from './model/model.js';
 import type { TaskSpec } from '../contracts/task.js';

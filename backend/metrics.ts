@@ -17,7 +17,8 @@ const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
 /**
  * Every instrument of the backend in one table. Units stand in the names; counters get `_total` from the exporter.
- * @param loads asked at every scrape, so it must be cheap
+ * @param loads asked at every scrape, so it must be cheap; the SDK repeats the last value of a model that is left out,
+ * so a model once told stays in the list
  */
 export function createBackendMetrics(meter: Meter, loads: () => Iterable<ModelLoad>) {
   observe(meter, loads);

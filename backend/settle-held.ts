@@ -20,6 +20,7 @@ export async function settleHeld(
     for (const one of settled) account(deps, state, one, memoryChange);
   } catch (error) {
     failure = error;
+    state.unsettled += outcomes.length;
     deps.log.error({ err: error, tasks: outcomes.length }, 'tasks could not be settled and stay pending');
   }
   state.held -= outcomes.length;

@@ -5,7 +5,7 @@ import { cacheKey, replyChannel } from '../contracts/keys.js';
 import { canonicalParams } from '../contracts/params.js';
 import { encodeReplies, type Reply } from '../contracts/reply.js';
 import { encodeResult } from '../contracts/result.js';
-import { leaveAll, type LeaveRequest } from '../contracts/scripts/scripts.js';
+import { leaveAll, type LeaveRequest } from '../contracts/scripts/leave.js';
 import { workKey } from '../contracts/task.js';
 import type { Outcome } from './executor.js';
 import type { BackendMetrics } from './metrics.js';

@@ -1,17 +1,18 @@
 import { Failure } from './failure.js';
 import { parseTaskId, taskFormat, taskSpecSchema, type TaskSpec } from './task.js';
 
-/** What an entry of a task stream says: enough to plan a batch, never the image. */
+/** What an entry of a task stream says: all that a consumer needs but the image. */
 export interface Entry {
   readonly taskId: string;
-  /** Length of the encoded image. */
-  readonly bytes: number;
+  readonly spec: TaskSpec;
+  /** Milliseconds of Redis's clock, as it was when the task was admitted; joins may have moved it since. */
+  readonly deadline: number;
   readonly traceparent: string;
 }
 
 export type Decoded<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure };
 
-const known = ['v', 'id', 'bytes', 'trace'] as const;
+const known = ['v', 'id', 'deadline', 'trace', 'spec'] as const;
 type Field = (typeof known)[number];
 const isKnown = (name: string): name is Field => known.some((field) => field === name);
 
@@ -30,10 +31,12 @@ export function decodeEntry(fields: readonly string[]): Decoded<Entry> {
   if (missing !== undefined) return unreadable(`missing field "${missing}"`);
   if (values.get('v') !== String(taskFormat)) return unreadable(`format "${values.get('v')?.slice(0, 16)}"`);
   const taskId = values.get('id') ?? '';
-  const bytes = Number(values.get('bytes'));
+  const deadline = Number(values.get('deadline'));
   if (!parseTaskId(taskId)) return unreadable('field "id" is not a task id');
-  if (!Number.isSafeInteger(bytes) || bytes < 1) return unreadable('field "bytes" is not a positive count');
-  return { ok: true, value: { taskId, bytes, traceparent: values.get('trace') ?? '' } };
+  if (!Number.isSafeInteger(deadline)) return unreadable('field "deadline" is not a time');
+  const spec = decodeSpec(values.get('spec') ?? '');
+  if (!spec.ok) return spec;
+  return { ok: true, value: { taskId, deadline, spec: spec.value, traceparent: values.get('trace') ?? '' } };
 }
 
 /** The task id in fields that are otherwise unreadable, so that its waiters can still be told. */
@@ -43,13 +46,13 @@ export function taskIdIn(fields: readonly string[]): string | undefined {
   return id !== undefined && parseTaskId(id) ? id : undefined;
 }
 
-/** The spec of a task as its hash keeps it. */
+/** The spec of a task as its entry holds it. */
 export function encodeSpec(spec: TaskSpec): string {
   return JSON.stringify(spec);
 }
 
 /** Reads what encodeSpec wrote; anything else is the failure task_unreadable. */
-export function decodeSpec(text: string): Decoded<TaskSpec> {
+function decodeSpec(text: string): Decoded<TaskSpec> {
   try {
     const parsed = taskSpecSchema.safeParse(JSON.parse(text));
     if (parsed.success) return { ok: true, value: parsed.data };

@@ -28,8 +28,10 @@ export function replyChannel(edge: string): string {
 export interface PartitionKeys {
   /** Stream of entries. */
   tasks(lane: Lane): string;
-  /** Hash of a task: image, spec, ledger, deadline, edges. */
+  /** Hash of a task: ledger, deadline, edges, waiters. */
   task(id: string): string;
+  /** String, the encoded bytes. */
+  image(id: string): string;
   /** Hash of work in flight: work key → task id. */
   readonly work: string;
   /** Hash of admitted count and bytes, in all and per tenant. */
@@ -44,6 +46,7 @@ export function partitionKeys(model: string, partition = 0): PartitionKeys {
   return {
     tasks: (lane) => `${base}tasks:${lane}`,
     task: (id) => `${base}task:${id}`,
+    image: (id) => `${base}image:${id}`,
     work: `${base}work`,
     load: `${base}load`,
     result: (id) => `${base}result:${id}`,

@@ -3,13 +3,9 @@ import type { Buffer } from 'node:buffer';
 import { Failure } from '../contracts/failure.js';
 import { consumerGroup, partitionKeys } from '../contracts/keys.js';
 import { decodeResult, type Result } from '../contracts/result.js';
-import {
-  enqueue,
-  leave,
-  type AdmissionLimits,
-  type Enqueued,
-  type StreamClient,
-} from '../contracts/scripts/scripts.js';
+import { enqueue, type AdmissionLimits, type Enqueued, type ShedLimit } from '../contracts/scripts/enqueue.js';
+import { leave } from '../contracts/scripts/leave.js';
+import type { StreamClient } from '../contracts/scripts/scripts.js';
 import { newTaskId, type TaskSpec } from '../contracts/task.js';
 import { retryAfterSeconds } from './admission.js';
 import type { EdgeMetrics } from './metrics.js';
@@ -111,8 +107,9 @@ async function giveUp(deps: CrossingDeps, order: Order, taskId: string, why: Wai
   throw new Failure('task_lost', `task ${taskId} is neither in the stream nor has it a result`);
 }
 
-function shed(deps: CrossingDeps, model: string, limit: 'count' | 'bytes', tasks: number): Failure {
+function shed(deps: CrossingDeps, model: string, limit: ShedLimit, tasks: number): Failure {
   const { maxTasks, maxBytes } = deps.limits;
+  if (limit === 'memory') return streamUnavailable(new Error('OOM: the image was not stored'));
   const bound = limit === 'count' ? `${maxTasks} tasks` : `${maxBytes} bytes`;
   return new Failure('overloaded', `the backlog of ${model} has reached its limit of ${bound}`, {
     retryAfter: retryAfterSeconds(tasks, deps.tasksPerSecond(model)),

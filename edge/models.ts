@@ -12,7 +12,8 @@ export interface ModelView {
   /** Consumers that live, take work, and hold this very version. */
   consumers(manifest: ModelManifest): readonly Registration[];
   /**
-   * Reads again, together with whoever else asks, unless that was done just now.
+   * Reads again, once for all who ask at a time and not more often than every 200 ms: what was written before the call
+   * is seen after it.
    * @returns whether what is known is fresh; false where the stream did not answer
    */
   refresh(): Promise<boolean>;
@@ -40,11 +41,12 @@ export async function startModelView({ client, clock, pollMs = 1000 }: ModelView
   let revision: string | undefined;
   let catalogue: Catalogue = new Map();
   let byVersion: ReadonlyMap<string, readonly Registration[]> = new Map();
-  let reading: Promise<boolean> | undefined;
+  let reading = Promise.resolve(false);
+  let next: Promise<boolean> | undefined;
   let readAt = -Infinity;
-  let fresh = false;
 
   const read = async () => {
+    readAt = clock.now();
     try {
       const [latest, consumers] = await within(
         answerLimitMs,
@@ -53,22 +55,23 @@ export async function startModelView({ client, clock, pollMs = 1000 }: ModelView
       if (latest !== revision) catalogue = await within(answerLimitMs, readCatalogue(client));
       revision = latest;
       byVersion = readyByVersion(consumers);
-      fresh = true;
+      return true;
     } catch {
       // What was read last stays in use; enqueueing will tell by itself that the stream is away.
-      fresh = false;
+      return false;
     }
-    readAt = clock.now();
-    reading = undefined;
-    return fresh;
+  };
+  const readNext = async () => {
+    await reading;
+    await sleep(readAt + leastIntervalMs - clock.now());
+    next = undefined;
+    reading = read();
+    return reading;
   };
   const view: ModelView = {
     catalogue: () => catalogue,
     consumers: ({ name, version }) => byVersion.get(`${name}@${version}`) ?? noConsumers,
-    refresh: () => {
-      if (!reading && clock.now() - readAt < leastIntervalMs) return Promise.resolve(fresh);
-      return (reading ??= read());
-    },
+    refresh: () => (next ??= readNext()),
   };
 
   await view.refresh();
@@ -105,12 +108,16 @@ export async function findModel(view: ModelView, name: string): Promise<ModelMan
 export async function findServedModel(view: ModelView, name: string): Promise<ModelManifest> {
   const known = view.catalogue().get(name);
   if (known && view.consumers(known).length > 0) return known;
-  await view.refresh();
+  if (known) await view.refresh();
   const manifest = await findModel(view, name);
   if (view.consumers(manifest).length > 0) return manifest;
   throw new Failure('no_live_consumer', `no live consumer holds version ${manifest.version} of ${name}`, {
     retryAfter: 2,
   });
+}
+
+function sleep(ms: number): Promise<void> {
+  return ms > 0 ? new Promise((resolve) => setTimeout(resolve, ms)) : Promise.resolve();
 }
 
 function listed(catalogue: Catalogue): string {

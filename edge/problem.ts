@@ -9,7 +9,12 @@ const retryAfterUnknown = 1;
  * The answer to a failure: RFC 9457 application/problem+json. Whatever is no coded failure is reported and answered as
  * `internal`, without a word of what it was.
  */
-export function problem(deps: EdgeDeps, c: EdgeContext, error: unknown, headers: Record<string, string> = {}): Response {
+export function problem(
+  deps: EdgeDeps,
+  c: EdgeContext,
+  error: unknown,
+  headers: Record<string, string> = {},
+): Response {
   const request = c.get('request');
   const failure = coded(error);
   if (failure.code === 'internal') deps.reportError(failure.cause ?? failure, request.requestId);

@@ -25,3 +25,14 @@ export function addGiven(given: Map<string, unknown>, name: string, value: unkno
   if (given.has(name)) throw new Failure('invalid_params', `parameter "${name.slice(0, 64)}" is given twice`);
   given.set(name, value);
 }
+
+/**
+ * All that a request gives, wherever it stands.
+ * @throws Failure invalid_params where a name stands in two places
+ */
+export function mergeGiven(first: Given, second: Given): Readonly<Record<string, unknown>> {
+  if (first.size === 0) return Object.fromEntries(second);
+  const merged = new Map(first);
+  for (const [name, value] of second) addGiven(merged, name, value);
+  return Object.fromEntries(merged);
+}

@@ -4,12 +4,7 @@ import type { EdgeContext, RequestState } from './request.js';
 type Headers = Readonly<Record<string, string>>;
 
 /** An answer with the headers that every answer has. Plain records: a Headers object would cost more than the rest. */
-export function respond(
-  c: EdgeContext,
-  status: number,
-  body: Uint8Array<ArrayBuffer> | string | null,
-  headers: Headers,
-): Response {
+export function respond(c: EdgeContext, status: number, body: Uint8Array | string | null, headers: Headers): Response {
   return new Response(body, { status, headers: { ...commonHeaders(c.get('request')), ...headers } });
 }
 

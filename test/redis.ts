@@ -80,7 +80,7 @@ export async function keysLeft(client: Redis): Promise<string[]> {
 }
 
 /** `npm test` names the program; a test file that is run by hand finds it as `npm test` would. */
-async function serverBinary(): Promise<string> {
+export async function serverBinary(): Promise<string> {
   const named = process.env['SAMPAN_TEST_REDIS_BIN'];
   if (named) return named;
   const found = await findRedisServer(process.env['PATH'], join(process.cwd(), '.cache', 'redis'));

@@ -13,8 +13,17 @@ export interface ServedModels {
   close(): Promise<void>;
 }
 
+/**
+ * Opens every model that the configuration asks for.
+ * @throws Error saying which model cannot be served and why
+ */
+export function openModels(config: BackendConfig): Promise<ServedModels> {
+  if (config.simulatedDevice) return Promise.resolve(simulatedModels(config.simulatedDevice));
+  return Promise.reject(new Error('TODO'));
+}
+
 /** Simulated models as the configuration describes them. */
-export function simulatedModels(simulated: NonNullable<BackendConfig['simulatedDevice']>): ServedModels {
+function simulatedModels(simulated: NonNullable<BackendConfig['simulatedDevice']>): ServedModels {
   const { baseMs, perImageMs, maxBatch } = simulated;
   const models = simulated.models.map((name) =>
     simulatedModel({

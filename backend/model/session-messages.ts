@@ -16,11 +16,18 @@ export interface Port {
 
 /** What is known of a session once it is open. */
 export interface SessionFacts {
-  readonly session: number;
   readonly inputs: readonly Port[];
   readonly outputs: readonly Port[];
   /** How many of the graph's nodes run on which provider; only looked at where the device is not the CPU. */
   readonly placement: Readonly<Record<string, number>> | undefined;
+}
+
+/** A batch's way back. */
+export interface RunOutputs {
+  /** Values of the whole batch by output name. */
+  readonly outputs: Readonly<Record<string, Float32Array<ArrayBuffer>>>;
+  /** The input's buffer, handed back for the next run. */
+  readonly input: ArrayBuffer;
 }
 
 /** What is asked of the worker; buffers are transferred. */
@@ -29,22 +36,15 @@ export type WorkerRequest =
   | { readonly type: 'run'; readonly session: number; readonly input: ArrayBuffer; readonly dims: readonly number[] }
   | { readonly type: 'release'; readonly session: number };
 
-export interface RunOutputs {
-  /** Values of the whole batch by output name. */
-  readonly outputs: Readonly<Record<string, Float32Array<ArrayBuffer>>>;
-  /** The input's buffer, handed back for the next run. */
-  readonly input: ArrayBuffer;
+export type WorkerAnswer =
+  | { readonly type: 'opened'; readonly session: number; readonly facts: SessionFacts }
+  | { readonly type: 'ran'; readonly result: RunOutputs }
+  | { readonly type: 'released' };
+
+/** Requests are numbered, since answers may come after the next request. */
+export interface Numbered<T> {
+  readonly id: number;
+  readonly content: T;
 }
 
-/** What each kind of request is answered with. */
-export interface WorkerAnswers {
-  readonly open: SessionFacts;
-  readonly run: RunOutputs;
-  readonly release: undefined;
-}
-
-export type NumberedRequest = WorkerRequest & { readonly id: number };
-
-export type WorkerReply =
-  | { readonly id: number; readonly answer: WorkerAnswers[WorkerRequest['type']] }
-  | { readonly id: number; readonly error: string };
+export type WorkerReply = WorkerAnswer | { readonly type: 'refused'; readonly reason: string };

@@ -8,7 +8,15 @@ import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 import * as z from 'zod';
-import type { NumberedRequest, Port, RunOutputs, SessionFacts, WorkerReply } from './session-messages.js';
+import type {
+  Numbered,
+  Port,
+  RunOutputs,
+  SessionFacts,
+  WorkerAnswer,
+  WorkerReply,
+  WorkerRequest,
+} from './session-messages.js';
 
 const settings = z.object({ kind: z.enum(['cpu', 'cuda', 'webgpu']), threads: z.int().positive() }).parse(workerData);
 if (parentPort === null) throw new Error('session-worker.js only runs as a worker thread');
@@ -18,35 +26,35 @@ const sessions = new Map<number, InferenceSession>();
 let opened = 0;
 let queue: Promise<void> = Promise.resolve();
 
-port.on('message', (request: NumberedRequest) => {
+port.on('message', (request: Numbered<WorkerRequest>) => {
   queue = queue.then(() => answer(request));
 });
 
-async function answer(request: NumberedRequest): Promise<void> {
+async function answer({ id, content }: Numbered<WorkerRequest>): Promise<void> {
   try {
-    const { reply, transfer } = await handle(request);
-    port.postMessage({ id: request.id, answer: reply } satisfies WorkerReply, transfer);
+    const reply = await handle(content);
+    const transfer = reply.type === 'ran' ? buffersOf(reply.result) : [];
+    port.postMessage({ id, content: reply } satisfies Numbered<WorkerReply>, transfer);
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    port.postMessage({ id: request.id, error: message } satisfies WorkerReply);
+    const reason = error instanceof Error ? error.message : String(error);
+    port.postMessage({ id, content: { type: 'refused', reason } } satisfies Numbered<WorkerReply>);
   }
 }
 
-interface Handled {
-  readonly reply: SessionFacts | RunOutputs | undefined;
-  readonly transfer: ArrayBuffer[];
+function buffersOf({ input, outputs }: RunOutputs): ArrayBuffer[] {
+  return [input, ...Object.values(outputs).map((values) => values.buffer)];
 }
 
-async function handle(request: NumberedRequest): Promise<Handled> {
+async function handle(request: WorkerRequest): Promise<WorkerAnswer> {
   switch (request.type) {
     case 'open':
-      return { reply: await open(request.model), transfer: [] };
+      return open(request.model);
     case 'run':
-      return run(heldSession(request.session), request.input, request.dims);
+      return { type: 'ran', result: await run(heldSession(request.session), request.input, request.dims) };
     case 'release':
       await heldSession(request.session).release();
       sessions.delete(request.session);
-      return { reply: undefined, transfer: [] };
+      return { type: 'released' };
   }
 }
 
@@ -56,18 +64,18 @@ function heldSession(number: number): InferenceSession {
   return session;
 }
 
-async function open(model: Uint8Array): Promise<SessionFacts> {
+async function open(model: Uint8Array): Promise<WorkerAnswer> {
   // The provider stands alone in the list: onnxruntime would otherwise fall back to the CPU without a word.
   const placement = settings.kind === 'cpu' ? undefined : await placementOf(model);
   const session = await InferenceSession.create(model, sessionOptions());
   const number = opened++;
   sessions.set(number, session);
-  return {
-    session: number,
+  const facts: SessionFacts = {
     inputs: session.inputMetadata.map(portOf),
     outputs: session.outputMetadata.map(portOf),
     placement,
   };
+  return { type: 'opened', session: number, facts };
 }
 
 function sessionOptions(): InferenceSession.SessionOptions {
@@ -90,15 +98,14 @@ function portOf(metadata: InferenceSession.ValueMetadata): Port {
 }
 
 /** The device's sessions have one input, uint8, and outputs of float32: load.ts has looked. */
-async function run(session: InferenceSession, input: ArrayBuffer, dims: readonly number[]): Promise<Handled> {
+async function run(session: InferenceSession, input: ArrayBuffer, dims: readonly number[]): Promise<RunOutputs> {
   const name = session.inputNames[0];
   if (name === undefined) throw new Error('the model has no input');
   const length = dims.reduce((product, size) => product * size, 1);
   const results = await session.run({ [name]: new Tensor('uint8', new Uint8Array(input, 0, length), dims) });
   const outputs: Record<string, Float32Array<ArrayBuffer>> = {};
   for (const [output, tensor] of Object.entries(results)) outputs[output] = transferable(output, tensor.data);
-  const transfer = [input, ...Object.values(outputs).map((values) => values.buffer)];
-  return { reply: { outputs, input }, transfer };
+  return { outputs, input };
 }
 
 function transferable(name: string, data: Tensor['data']): Float32Array<ArrayBuffer> {

@@ -1,14 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { DeviceKind } from '../../contracts/model.js';
-import type {
-  NumberedRequest,
-  RunOutputs,
-  SessionFacts,
-  WorkerAnswers,
-  WorkerReply,
-  WorkerRequest,
-  WorkerSettings,
-} from './session-messages.js';
+import type { RunOutputs, SessionFacts, WorkerSettings } from './session-messages.js';
+import { openChannel, type WorkerChannel } from './worker-channel.js';
 
 /** One device: a worker thread that holds the sessions of every model and runs one batch at a time. */
 export interface Device {
@@ -19,14 +12,14 @@ export interface Device {
    * @throws Error with onnxruntime's reason if the graph is broken or the provider missing
    */
   openSession(model: Uint8Array<ArrayBuffer>): Promise<Session>;
-  /** Resolves if the worker thread dies without having been told to; everything outstanding has been rejected by then. */
+  /** Resolves if the worker thread dies without having been told to; everything outstanding was rejected by then. */
   readonly failed: Promise<Error>;
   /** Awaits a run in flight, releases every session and ends the thread. */
   close(): Promise<void>;
 }
 
 /** A loaded graph on a device. */
-export interface Session extends Omit<SessionFacts, 'session'> {
+export interface Session extends SessionFacts {
   /**
    * Runs a batch.
    * @param input uint8 values, at least as many as `dims` say; transferred, and handed back with the outputs
@@ -36,30 +29,23 @@ export interface Session extends Omit<SessionFacts, 'session'> {
   release(): Promise<void>;
 }
 
-interface Outstanding {
-  resolve(answer: unknown): void;
-  reject(error: Error): void;
-}
-
 /**
  * Starts the worker thread of a device.
  * @param threads CPU threads that one run may use
- * @throws Error if the kind is not one that onnxruntime knows
+ * @throws Error for the simulated kind, which has no sessions
  */
 export function openDevice({ kind, threads }: { kind: DeviceKind; threads: number }): Device {
-  if (kind === 'simulated') throw new Error('a simulated device has no session; use simulatedModel instead');
-  const worker = new Worker(new URL('./session-worker.js', import.meta.url), {
-    workerData: { kind, threads } satisfies WorkerSettings,
-  });
-  const channel = askWorker(worker);
+  if (kind === 'simulated') throw new Error('a simulated device has no sessions; simulatedModel stands in for it');
+  const settings: WorkerSettings = { kind, threads };
+  const channel = openChannel(new Worker(new URL('./session-worker.js', import.meta.url), { workerData: settings }));
   const sessions = new Set<Session>();
 
   return {
     kind,
     failed: channel.failed,
     openSession: async (model) => {
-      const facts = await channel.ask({ type: 'open', model }, [model.buffer]);
-      const session = sessionOf(facts, channel.ask, () => sessions.delete(session));
+      const { session: number, facts } = await channel.ask('opened', { type: 'open', model }, [model.buffer]);
+      const session = sessionOf(channel, number, facts, () => sessions.delete(session));
       sessions.add(session);
       const problem = misplacement(kind, facts.placement);
       if (problem === undefined) return session;
@@ -73,18 +59,20 @@ export function openDevice({ kind, threads }: { kind: DeviceKind; threads: numbe
   };
 }
 
-function sessionOf(facts: SessionFacts, ask: Ask, onRelease: () => void): Session {
+function sessionOf(channel: WorkerChannel, number: number, facts: SessionFacts, onRelease: () => void): Session {
   let released: Promise<void> | undefined;
-  return {
-    inputs: facts.inputs,
-    outputs: facts.outputs,
-    placement: facts.placement,
-    run: (input, dims) => {
-      if (released !== undefined) return Promise.reject(new Error('the session has been released'));
-      return ask({ type: 'run', session: facts.session, input, dims }, [input]);
-    },
+  const release = async (): Promise<void> => {
     // The worker takes requests in order, so a run that was asked for earlier ends first.
-    release: () => (released ??= ask({ type: 'release', session: facts.session }).then(onRelease)),
+    await channel.ask('released', { type: 'release', session: number }, []);
+    onRelease();
+  };
+  return {
+    ...facts,
+    run: async (input, dims) => {
+      if (released !== undefined) throw new Error('the session has been released');
+      return (await channel.ask('ran', { type: 'run', session: number, input, dims }, [input])).result;
+    },
+    release: () => (released ??= release()),
   };
 }
 
@@ -98,70 +86,4 @@ function misplacement(kind: DeviceKind, placement: SessionFacts['placement']): s
   const provider = providerNames[kind];
   if (provider === undefined || placement === undefined || (placement[provider] ?? 0) > 0) return undefined;
   return `no node of the graph runs on ${provider}: ${JSON.stringify(placement)}`;
-}
-
-type Ask = <Request extends WorkerRequest>(
-  request: Request,
-  transfer?: ArrayBuffer[],
-) => Promise<WorkerAnswers[Request['type']]>;
-
-interface WorkerChannel {
-  readonly ask: Ask;
-  readonly failed: Promise<Error>;
-  /** Ends the thread once nothing is outstanding. */
-  end(): Promise<void>;
-}
-
-/** Turns messages into promises, and the worker's death into their rejection. */
-function askWorker(worker: Worker): WorkerChannel {
-  const outstanding = new Map<number, Outstanding>();
-  let asked = 0;
-  let ending = false;
-  let death: Error | undefined;
-  let reportFailure: (error: Error) => void = () => undefined;
-  const failed = new Promise<Error>((resolve) => {
-    reportFailure = resolve;
-  });
-
-  const die = (error: Error): void => {
-    if (death !== undefined) return;
-    death = error;
-    for (const { reject } of outstanding.values()) reject(error);
-    outstanding.clear();
-    if (!ending) reportFailure(error);
-  };
-  worker.on('message', (reply: WorkerReply) => {
-    const waiting = outstanding.get(reply.id);
-    outstanding.delete(reply.id);
-    if ('error' in reply) waiting?.reject(new Error(reply.error));
-    else waiting?.resolve(reply.answer);
-  });
-  worker.on('error', (cause) => {
-    die(new Error('the worker thread of the device failed', { cause }));
-  });
-  worker.on('exit', (code) => {
-    die(new Error(`the worker thread of the device ended with code ${String(code)}`));
-  });
-
-  const ask = (request: WorkerRequest, transfer: ArrayBuffer[] = []): Promise<unknown> =>
-    new Promise((resolve, reject) => {
-      if (death !== undefined || ending) {
-        reject(death ?? new Error('the device is closed'));
-        return;
-      }
-      const id = asked++;
-      outstanding.set(id, { resolve, reject });
-      worker.postMessage({ ...request, id } satisfies NumberedRequest, transfer);
-    });
-
-  return {
-    ask: ask as Ask,
-    failed,
-    end: async () => {
-      ending = true;
-      // Terminating a thread in mid-run aborts the whole process.
-      await Promise.allSettled([...outstanding.values()].map(settled));
-      await worker.terminate();
-    },
-  };
 }

@@ -13,7 +13,7 @@ const compiler = join(repoRoot, 'node_modules', 'typescript', 'bin', 'tsc');
 /**
  * Builds the project into dist.
  * @returns {Promise<void>}
- * @throws {Error} when the compiler finds errors; it has printed them by then
+ * @throws {Error} with the compiler's findings
  */
 export async function build() {
   embedScripts();
@@ -88,15 +88,16 @@ function filesUnder(folder, pattern) {
 
 /** @returns {Promise<void>} */
 function compile() {
+  const pretty = process.stdout.isTTY ? ['--pretty'] : [];
   return new Promise((resolve, reject) => {
-    const tsc = spawn(process.execPath, [compiler, '-p', join(repoRoot, 'tsconfig.json')], {
-      stdio: 'inherit',
-      cwd: repoRoot,
-    });
+    const args = [compiler, '-p', join(repoRoot, 'tsconfig.json'), ...pretty];
+    const tsc = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], cwd: repoRoot });
+    let findings = '';
+    tsc.stdout.on('data', (chunk) => (findings += chunk));
     tsc.once('error', reject);
-    tsc.once('exit', (code) => {
+    tsc.once('close', (code) => {
       if (code === 0) resolve();
-      else reject(new Error('the build failed; the compiler says above where'));
+      else reject(new Error(`the build failed:\n${findings.trimEnd()}`));
     });
   });
 }

@@ -29,9 +29,18 @@ export async function ensureRedisServer(cacheDir: string, say: (what: string) =>
   throw new Error(howToInstall(problem));
 }
 
-/** Looks in PATH, in the usual folders and in the cache folder for a server of version 7.0 or later. */
-export async function findRedisServer(path: string | undefined, cacheDir: string): Promise<RedisServer | undefined> {
-  const folders = [...(path ?? '').split(delimiter).filter(Boolean), '/usr/bin', '/usr/local/bin', '/opt/homebrew/bin'];
+/**
+ * Looks for a server of version 7.0 or later.
+ * @param path folders in the form of the environment's PATH; they come first
+ * @param cacheDir where one may have been unpacked; it comes last
+ * @param usual folders to look in as well
+ */
+export async function findRedisServer(
+  path: string | undefined,
+  cacheDir: string,
+  usual: readonly string[] = ['/usr/bin', '/usr/local/bin', '/opt/homebrew/bin'],
+): Promise<RedisServer | undefined> {
+  const folders = [...(path ?? '').split(delimiter).filter(Boolean), ...usual];
   const named = folders.flatMap((folder) => [join(folder, 'redis-server'), join(folder, 'valkey-server')]);
   for (const binary of new Set([...named, unpackedRedis(cacheDir)])) {
     const server = isExecutable(binary) ? await askVersion(binary) : undefined;

@@ -38,7 +38,7 @@ export const cocoRecipe: Recipe = {
       width: pixels.width,
       height: pixels.height,
       fit: 'fill',
-      kernel: 'linear',
+      kernel: 'lanczos3',
       colour: 'srgb',
       background: '#ffffff',
     },

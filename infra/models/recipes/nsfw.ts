@@ -22,13 +22,13 @@ export const nsfwRecipe: Recipe = {
     version: '1',
     task: 'classify',
     description: 'Moderation: how likely an image is a drawing, hentai, neutral, pornographic or sexy.',
-    // The kernel that lies nearest to the package's own preprocessing; README.md has the figures.
+    // Of sharp's kernels the nearest to the package's own bilinear sampling; README.md has the figures.
     input: {
       name: 'image',
       width: 224,
       height: 224,
       fit: 'fill',
-      kernel: 'linear',
+      kernel: 'nearest',
       colour: 'srgb',
       background: '#ffffff',
     },

@@ -1,0 +1,48 @@
+import { decodeEntry, taskIdIn } from '../contracts/entry.js';
+import { Failure } from '../contracts/failure.js';
+import { discardEntry } from '../contracts/scripts/scripts.js';
+import type { Lane } from '../contracts/task.js';
+import type { ConsumerDeps } from './consumer.js';
+import type { Task } from './delivery.js';
+import { failedOutcome, type Outcome } from './executor.js';
+import type { Model } from './model/model.js';
+import type { RawEntry } from './reader.js';
+import { startTaskTrace, unsampledTask } from './telemetry.js';
+
+/** An entry as a task; or the outcome of one that cannot be run, absent where there is nobody to tell. */
+export type Accepted =
+  { readonly ok: true; readonly task: Task } | { readonly ok: false; readonly outcome: Outcome | undefined };
+
+/** Reads an entry. Never throws: what cannot be read ends here, so that it does not come back for ever. */
+export function acceptEntry(deps: ConsumerDeps, model: Model, lane: Lane, entry: RawEntry): Accepted {
+  const { stream, entryId, fields } = entry;
+  const decoded = decodeEntry(fields);
+  const queueMs = Math.max(0, deps.redisClock.now() - Number.parseInt(entryId, 10));
+  const received = { stream, lane, entryId, model, queueMs };
+  if (!decoded.ok) return refuse(deps, received, fields, decoded.failure);
+  const { taskId, spec, deadline, traceparent } = decoded.value;
+  const delivery = { ...received, taskId, traceparent, bytes: spec.bytes };
+  const trace = startTaskTrace(deps.tracer, delivery, deps.consumer);
+  const task = { delivery, spec, deadline, trace };
+  const here = model.manifest.version;
+  if (spec.version === here) return { ok: true, task };
+  const gone = new Failure('model_version_gone', `the task asks for version ${spec.version}, here is ${here}`);
+  return { ok: false, outcome: failedOutcome(task, gone, 'task_unreadable') };
+}
+
+type Received = Pick<Task['delivery'], 'stream' | 'lane' | 'entryId' | 'model' | 'queueMs'>;
+
+function refuse(deps: ConsumerDeps, received: Received, fields: readonly string[], failure: Failure): Accepted {
+  const { stream, entryId } = received;
+  deps.log.error({ err: failure, stream, entryId }, 'an entry cannot be read');
+  const taskId = taskIdIn(fields);
+  if (taskId === undefined) {
+    discardEntry(deps.client, stream, entryId).catch((error: unknown) => {
+      deps.log.error({ err: error, stream, entryId }, 'an unreadable entry could not be discarded');
+    });
+    return { ok: false, outcome: undefined };
+  }
+  const delivery = { ...received, taskId, bytes: 0, traceparent: '' };
+  const outcome = failedOutcome({ delivery, spec: undefined, trace: unsampledTask }, failure, 'task_unreadable');
+  return { ok: false, outcome };
+}

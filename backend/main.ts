@@ -1,0 +1,54 @@
+import type { Logger } from 'pino';
+import { createLogger } from '../infra/process/logger.js';
+import { parseBackendConfig, type BackendConfig } from './config.js';
+import { startProcess } from './process.js';
+
+/** Exit codes of a backend, for whoever restarts it. */
+const exitCodes = { stopped: 0, cannotStart: 1, deviceLost: 3, drainedTooLate: 4 } as const;
+
+await main();
+
+async function main(): Promise<void> {
+  const config = readConfig();
+  const log = createLogger({ level: config.logLevel, name: 'backend' });
+  try {
+    await serveUntilTold(config, log);
+  } catch (error) {
+    log.fatal({ err: error }, 'the backend does not start');
+    process.exitCode = exitCodes.cannotStart;
+    // Half-opened connections would keep the process alive.
+    process.exit();
+  }
+}
+
+function readConfig(): BackendConfig {
+  try {
+    return parseBackendConfig(process.env);
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    process.exit(exitCodes.cannotStart);
+  }
+}
+
+async function serveUntilTold(config: BackendConfig, log: Logger): Promise<void> {
+  const running = await startProcess(config, log, process.env);
+  let stopping = false;
+  const stop = (signal: NodeJS.Signals) => {
+    if (stopping) return;
+    stopping = true;
+    log.info({ signal, held: running.held() }, 'draining');
+    running.stop().then(
+      (inTime) => process.exit(inTime ? exitCodes.stopped : exitCodes.drainedTooLate),
+      (error: unknown) => {
+        log.error({ err: error }, 'draining failed');
+        process.exit(exitCodes.drainedTooLate);
+      },
+    );
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+  void running.deviceLost.then((error) => {
+    log.fatal({ err: error }, 'the device is lost');
+    process.exit(exitCodes.deviceLost);
+  });
+}

@@ -1,0 +1,111 @@
+import type { Redis } from 'ioredis';
+import type { Logger } from 'pino';
+import { startHealthServer } from '../infra/process/health-server.js';
+import { connectBlocking, connectCache, connectCommands, untilReady } from '../infra/process/redis-connection.js';
+import { checkStreamRole, sameServer } from '../infra/process/redis-role.js';
+import { startTelemetry } from '../infra/process/telemetry.js';
+import { startBackend, type BackendConnections } from './backend.js';
+import type { BackendConfig } from './config.js';
+import { openModels } from './model/served-models.js';
+import { blockMs } from './reader.js';
+
+/** One backend process from start to end. */
+export interface RunningProcess {
+  readonly healthUrl: string;
+  readonly metricsUrl: string | undefined;
+  /** Tasks held now. */
+  held(): number;
+  /** Resolves with the reason when the device is lost for good. */
+  readonly deviceLost: Promise<Error>;
+  /** Drains and closes all; resolves with whether everything that was held has left. */
+  stop(): Promise<boolean>;
+}
+
+/** Milliseconds that start-up waits for Redis. */
+const redisStartMs = 15_000;
+
+/**
+ * Opens models, connections, telemetry and health, in this order: a process that cannot infer never appears anywhere.
+ * @throws Error for operators, saying what is missing
+ */
+export async function startProcess(
+  config: BackendConfig,
+  log: Logger,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<RunningProcess> {
+  const served = await openModels(config);
+  const connections = await openConnections(config, log);
+  const telemetry = await startTelemetry({
+    ...{ service: 'sampan-backend', instance: config.consumer },
+    ...{ host: config.host, metricsPort: config.metricsPort, env },
+  });
+  const { tracer, meter } = telemetry;
+  const backend = await startBackend({ config, connections, served, tracer, meter, log });
+  const health = await startHealthServer({
+    ...{ host: config.host, port: config.healthPort },
+    live: () => true,
+    ready: () => {
+      const reasons = backend.reasonsNotReady();
+      return { ready: reasons.length === 0, reasons };
+    },
+    describe: () => ({
+      ...{ consumer: config.consumer, device: served.device, held: backend.consumer.state.held },
+      models: served.models.map((model) => `${model.manifest.name}@${model.manifest.version}`),
+    }),
+  });
+  log.info({ health: health.url, metrics: telemetry.metricsUrl, ...describe(config, served.models.length) }, 'ready');
+  return {
+    healthUrl: health.url,
+    metricsUrl: telemetry.metricsUrl,
+    held: () => backend.consumer.state.held,
+    deviceLost: served.failed,
+    stop: async () => {
+      await backend.drain();
+      await served.close();
+      connections.close();
+      await Promise.all([health.close(), telemetry.shutdown()]);
+      return backend.consumer.state.held === 0 && !backend.consumer.leftPending();
+    },
+  };
+}
+
+interface OpenConnections extends BackendConnections {
+  close(): void;
+}
+
+async function openConnections(config: BackendConfig, logger: Logger): Promise<OpenConnections> {
+  const client = connectCommands(config.redisUrl, { name: 'backend-commands', logger });
+  const cache = config.cache ? connectCache(config.cacheRedisUrl, { name: 'backend-cache', logger }) : undefined;
+  await untilReady(client, redisStartMs);
+  await checkStreamRole(client);
+  if (cache) await warnOfSharedServer(client, cache, logger);
+  return {
+    client,
+    cache,
+    connectBlocking: async (model) => {
+      const blocking = connectBlocking(config.redisUrl, {
+        name: `backend-read-${model}`,
+        logger,
+        longestBlockMs: blockMs,
+      });
+      await untilReady(blocking, redisStartMs);
+      return blocking;
+    },
+    close: () => {
+      client.disconnect();
+      cache?.disconnect();
+    },
+  };
+}
+
+async function warnOfSharedServer(client: Redis, cache: Redis, log: Logger): Promise<void> {
+  if (await sameServer(client, cache)) {
+    log.warn('one Redis server plays both roles: cached answers are bounded only by their age');
+  }
+}
+
+/** What of the configuration is worth a line in the log; URLs may hold passwords. */
+function describe(config: BackendConfig, models: number): object {
+  const { consumer, device, modelDir, batchBytes, cache } = config;
+  return { consumer, device: config.simulatedDevice ? 'simulated' : device, modelDir, models, batchBytes, cache };
+}

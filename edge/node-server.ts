@@ -1,0 +1,153 @@
+import type { Buffer } from 'node:buffer';
+import type { Redis } from 'ioredis';
+import type { Logger } from 'pino';
+import { v7 as uuidv7 } from 'uuid';
+import { replyChannel } from '../contracts/keys.js';
+import { defineScripts } from '../contracts/scripts/scripts.js';
+import { listen } from '../infra/process/listen.js';
+import { connectCache, connectCommands, connectSubscriber, untilReady } from '../infra/process/redis-connection.js';
+import { checkStreamRole, sameServer } from '../infra/process/redis-role.js';
+import { startTelemetry, type Telemetry } from '../infra/process/telemetry.js';
+import { createAccessLog } from './access-log.js';
+import { createApp } from './app.js';
+import { anonymous } from './authenticate.js';
+import { nodeBindings, readNodeBody } from './body/read-node-body.js';
+import { createCache, noCache } from './cache.js';
+import type { EdgeConfig } from './config.js';
+import { createCrossing } from './crossing.js';
+import type { EdgeDeps, Readiness } from './deps.js';
+import { createEdgeMetrics } from './metrics.js';
+import { startModelView } from './models.js';
+import { closeGracefully, createNodeServer } from './node-http.js';
+import { createWaiter, type Waiter } from './waiter.js';
+import { within } from './within.js';
+
+/** A running edge. */
+export interface RunningEdge {
+  /** Base URL without a slash at its end. */
+  readonly url: string;
+  readonly metricsUrl: string | undefined;
+  /** Stops accepting, finishes what is in flight, closes all; resolves with whether that was done in time. */
+  close(): Promise<boolean>;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+/** Things to undo, the last one first. */
+type Undo = (() => unknown)[];
+
+const redisStartMs = 15_000;
+const drainMs = 10_000;
+const pingLimitMs = 1_000;
+const clock = { now: () => performance.now() };
+
+/**
+ * Starts an edge on Node: connections, telemetry, models, and at last the port.
+ * @param env where OpenTelemetry's own variables are looked up
+ * @throws Error for operators, saying what is missing; nothing stays open then
+ */
+export async function startEdge(config: EdgeConfig, log: Logger, env: Environment): Promise<RunningEdge> {
+  const undo: Undo = [];
+  try {
+    const edge = uuidv7();
+    const { host, metricsPort } = config;
+    const telemetry = await startTelemetry({ service: 'sampan-edge', instance: edge, host, metricsPort, env });
+    undo.push(() => telemetry.shutdown());
+    const connections = await connect(config, log, undo);
+    const server = createNodeServer(createApp(await assemble(config, log, { edge, telemetry, connections, undo })));
+    const url = await listen(server, host, config.port, 'edge');
+    const close = async () => {
+      const inTime = await closeGracefully(server, drainMs);
+      await undoAll(undo);
+      return inTime;
+    };
+    return { url, metricsUrl: telemetry.metricsUrl, close };
+  } catch (error) {
+    await undoAll(undo);
+    throw error;
+  }
+}
+
+interface Connections {
+  readonly client: Redis;
+  /** Undefined where the cache is switched off. */
+  readonly cache: Redis | undefined;
+}
+
+async function connect(config: EdgeConfig, logger: Logger, undo: Undo): Promise<Connections> {
+  const kept = (connection: Redis) => {
+    undo.push(() => connection.disconnect());
+    return connection;
+  };
+  const client = kept(defineScripts(connectCommands(config.redisUrl, { name: 'edge-commands', logger })));
+  const cacheOptions = { name: 'edge-cache', logger, commandTimeoutMs: config.cacheTimeoutMs };
+  const cache = config.cache ? kept(connectCache(config.cacheRedisUrl, cacheOptions)) : undefined;
+  await untilReady(client, redisStartMs);
+  await checkStreamRole(client);
+  if (cache?.status === 'ready' && (await sameServer(client, cache))) {
+    logger.warn('one server plays both roles: cached answers are bounded only by their time to live');
+  }
+  return { client, cache };
+}
+
+interface Parts {
+  readonly edge: string;
+  readonly telemetry: Telemetry;
+  readonly connections: Connections;
+  readonly undo: Undo;
+}
+
+async function assemble(config: EdgeConfig, log: Logger, parts: Parts): Promise<EdgeDeps> {
+  const { edge, telemetry, undo } = parts;
+  const { client, cache } = parts.connections;
+  const { now } = clock;
+  const metrics = createEdgeMetrics(telemetry.meter);
+  const accessLog = createAccessLog(log);
+  undo.push(() => accessLog.flush());
+  const models = await startModelView({ client, clock });
+  undo.push(() => models.stop());
+  const waiter = createWaiter({ client, now });
+  undo.push(() => waiter.close());
+  await listenForReplies(config, log, edge, waiter, undo);
+  const limits = { maxTasks: config.maxTasks, maxBytes: config.maxTaskBytes };
+  const { tasksPerSecond } = models;
+  return {
+    ...{ config, clock, models, metrics },
+    authenticate: anonymous,
+    readBody: readNodeBody,
+    clientAddress: (c) => nodeBindings(c).incoming.socket.remoteAddress ?? '',
+    cross: createCrossing({ client, waiter, edge, limits, metrics, tasksPerSecond, now }),
+    cache: cache ? createCache({ reader: cache, timeoutMs: config.cacheTimeoutMs, clock, metrics }) : noCache,
+    tracer: telemetry.tracer,
+    accessLog: accessLog.log,
+    reportError: (error, requestId) => log.error({ err: error, requestId }, 'a request failed for a reason unforeseen'),
+    ready: () => askReady(client),
+  };
+}
+
+/** Resolves when the subscription stands for the first time; each time that it does, replies may have been missed. */
+async function listenForReplies(config: EdgeConfig, logger: Logger, edge: string, waiter: Waiter, undo: Undo) {
+  const subscribed = new Promise<void>((resolve) => {
+    const onSubscribed = () => {
+      waiter.checkAll();
+      resolve();
+    };
+    const channels = [replyChannel(edge)];
+    const subscriber = connectSubscriber(config.redisUrl, { name: 'edge-replies', logger, channels, onSubscribed });
+    undo.push(() => subscriber.disconnect());
+    subscriber.on('smessageBuffer', (_channel: Buffer, message: Buffer) => waiter.receive(message));
+  });
+  await within(redisStartMs, subscribed);
+}
+
+async function askReady(client: Redis): Promise<Readiness> {
+  try {
+    await within(pingLimitMs, client.ping());
+    return { ready: true, reasons: [] };
+  } catch {
+    return { ready: false, reasons: ['the stream cannot be reached'] };
+  }
+}
+
+async function undoAll(undo: Undo): Promise<void> {
+  for (const step of undo.splice(0).reverse()) await step();
+}

@@ -1,0 +1,54 @@
+import type { Handler } from 'hono';
+import { Failure } from '../../contracts/failure.js';
+import { canonicalParams, parseParams } from '../../contracts/params.js';
+import { md5Schema, sha256Schema, workKey } from '../../contracts/task.js';
+import type { EdgeConfig } from '../config.js';
+import type { EdgeDeps } from '../deps.js';
+import { entityTag } from '../digest.js';
+import { findModel } from '../models.js';
+import { queryOf } from '../query.js';
+import type { EdgeEnv } from '../request.js';
+import { respond } from '../respond.js';
+import { identify } from './identify.js';
+
+/** `GET /v1/models/:model/results/:md5`: the answer that is kept for an image, without sending the image. */
+export function lookup(deps: EdgeDeps): Handler<EdgeEnv> {
+  return async (c) => {
+    const request = c.get('request');
+    const { scope } = await identify(deps, c);
+    const { name, version, ...manifest } = await findModel(deps.models, c.req.param('model') ?? '');
+    request.model = name;
+    const { sha256: givenSha256, ...given } = Object.fromEntries(queryOf(c.req.url));
+    const { md5, sha256 } = checkedDigests(deps.config, c.req.param('md5'), givenSha256);
+    const params = canonicalParams(parseParams({ name, version, ...manifest }, given));
+    const answer = await deps.cache.find(
+      workKey({ scope, model: name, version, canonicalParams: params, md5 }),
+      sha256,
+      name,
+    );
+    request.cache = answer ? 'hit' : 'miss';
+    if (!answer) throw new Failure('result_not_found', 'it was not asked for, has expired, or had other parameters');
+    const etag = entityTag(answer);
+    const headers = { etag, 'x-cache': 'hit', 'cache-control': 'private, no-cache' };
+    if (matches(c.req.header('if-none-match'), etag)) return respond(c, 304, null, headers);
+    return respond(c, 200, answer, { 'content-type': 'application/json', ...headers });
+  };
+}
+
+function checkedDigests(config: EdgeConfig, md5: unknown, sha256: unknown) {
+  const parsedMd5 = md5Schema.safeParse(md5);
+  if (!parsedMd5.success) throw new Failure('invalid_digest', 'the path must end in 32 lower-case hexadecimal digits');
+  if (sha256 === undefined) {
+    if (config.lookupMd5Only) return { md5: parsedMd5.data, sha256: undefined };
+    throw new Failure('sha256_required', 'files of equal MD5 can be made on purpose; add ?sha256=<64 digits>');
+  }
+  const parsedSha256 = sha256Schema.safeParse(sha256);
+  if (!parsedSha256.success) throw new Failure('invalid_digest', 'sha256 must be 64 lower-case hexadecimal digits');
+  return { md5: parsedMd5.data, sha256: parsedSha256.data };
+}
+
+/** If-None-Match, with the weak comparison that RFC 9110, 13.1.2 asks for. */
+function matches(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false;
+  return header.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag);
+}

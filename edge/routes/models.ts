@@ -1,0 +1,49 @@
+import type { Handler } from 'hono';
+import type { ModelManifest } from '../../contracts/model.js';
+import { parseParams } from '../../contracts/params.js';
+import type { EdgeDeps } from '../deps.js';
+import { findModel } from '../models.js';
+import type { EdgeEnv } from '../request.js';
+import { respondJson } from '../respond.js';
+import { identify } from './identify.js';
+
+/** `GET /v1/models`: what can be asked here. */
+export function listModels(deps: EdgeDeps): Handler<EdgeEnv> {
+  return async (c) => {
+    await identify(deps, c);
+    if (deps.models.catalogue().size === 0) await deps.models.refresh();
+    const models = [...deps.models.catalogue().values()].map((manifest) => summary(deps, manifest));
+    return respondJson(c, 200, { models });
+  };
+}
+
+/** `GET /v1/models/:model`: all that is known about one model, and who serves it. */
+export function showModel(deps: EdgeDeps): Handler<EdgeEnv> {
+  return async (c) => {
+    await identify(deps, c);
+    const manifest = await findModel(deps.models, c.req.param('model') ?? '');
+    c.get('request').model = manifest.name;
+    const { sha256, input, outputs, labels, thresholds, batch, licence, origin } = manifest;
+    const consumers = deps.models.consumers(manifest).map(({ consumer, device, models }) => ({
+      consumer,
+      device,
+      tasksPerSecond: models.find(({ model }) => model === manifest.name)?.tasksPerSecond ?? 0,
+    }));
+    return respondJson(c, 200, {
+      ...summary(deps, manifest),
+      ...{ sha256, input, outputs, labels, thresholds, batch, licence, origin, consumers },
+    });
+  };
+}
+
+function summary(deps: EdgeDeps, manifest: ModelManifest) {
+  const { name, version, task, description, input, labels } = manifest;
+  return {
+    ...{ name, version, task, description },
+    input: { width: input.width, height: input.height },
+    labelCount: labels.length,
+    /** Parameters that a request may carry, with the values that hold where it leaves them out. */
+    params: parseParams(manifest, {}),
+    liveConsumers: deps.models.consumers(manifest).length,
+  };
+}

@@ -1,0 +1,122 @@
+import type { Buffer } from 'node:buffer';
+import type { Handler } from 'hono';
+import { answerBytes } from '../../contracts/answer.js';
+import { Failure } from '../../contracts/failure.js';
+import type { ModelManifest } from '../../contracts/model.js';
+import { canonicalParams, parseParams, type Params } from '../../contracts/params.js';
+import { taskFormat, workKey, type TaskSpec } from '../../contracts/task.js';
+import type { Principal } from '../authenticate.js';
+import { readUpload } from '../body/read-image.js';
+import type { Crossed } from '../crossing.js';
+import type { EdgeDeps } from '../deps.js';
+import { digestsOf, type Digests } from '../digest.js';
+import { readImageHeader } from '../image/image-header.js';
+import { findServedModel } from '../models.js';
+import { mergeGiven, queryOf } from '../query.js';
+import type { EdgeContext, EdgeEnv } from '../request.js';
+import { respond } from '../respond.js';
+import { identify } from './identify.js';
+import { startStopwatch, type Stopwatch } from './stopwatch.js';
+import { timeoutFrom } from './timeout.js';
+
+/** `POST /v1/models/:model/predict`: from a picture to what the model says about it. */
+export function predict(deps: EdgeDeps): Handler<EdgeEnv> {
+  return async (c) => {
+    const watch = startStopwatch(deps.clock);
+    const principal = await identify(deps, c);
+    const manifest = await findServedModel(deps.models, c.req.param('model') ?? '');
+    const timeoutMs = timeoutFrom(c.req.header('x-timeout-ms'), deps.config);
+    const { image, params } = await readRequest(deps, c, manifest, watch);
+    const digests = digest(c, image, watch);
+    const spec = specOf(principal, manifest, params, digests, image.length);
+    const work = workKey({ ...spec, canonicalParams: canonicalParams(params) });
+    const cached = await lookUp(deps, c, spec, work, watch);
+    if (cached) return answerHit(c, cached, watch);
+    const { signal } = c.req.raw;
+    const { trace } = c.get('request');
+    const crossed = await deps.cross({ spec, work, image, timeLeftMs: timeoutMs, signal, trace });
+    watch.lap('cross');
+    return answerCrossed(c, manifest, crossed, watch);
+  };
+}
+
+/** Reads the body and checks all that can be told without decoding the image. */
+async function readRequest(deps: EdgeDeps, c: EdgeContext, manifest: ModelManifest, watch: Stopwatch) {
+  const request = c.get('request');
+  request.model = manifest.name;
+  const query = queryOf(c.req.url);
+  watch.skip();
+  const { image, given } = await readUpload(deps, c);
+  watch.lap('body');
+  request.bytes = image.length;
+  const params = parseParams(manifest, mergeGiven(query, given));
+  const { width, height } = readImageHeader(image, deps.config.maxPixels);
+  request.pixels = width * height;
+  return { image, params };
+}
+
+function digest(c: EdgeContext, image: Buffer, watch: Stopwatch): Digests {
+  const { trace } = c.get('request');
+  const span = trace.child('digest');
+  watch.skip();
+  const digests = digestsOf(image);
+  watch.lap('digest');
+  trace.endChild(span);
+  return digests;
+}
+
+function specOf(
+  { scope, tenant, tier }: Principal,
+  { name: model, version }: ModelManifest,
+  params: Params,
+  digests: Digests,
+  bytes: number,
+): TaskSpec {
+  const numbers = Object.fromEntries(
+    Object.entries(params).flatMap(([name, value]) => (isNumber(value) ? [[name, value]] : [])),
+  );
+  return { v: taskFormat, model, version, ...digests, params: numbers, scope, tenant, tier, lane: 'normal', bytes };
+}
+
+async function lookUp(deps: EdgeDeps, c: EdgeContext, spec: TaskSpec, work: string, watch: Stopwatch) {
+  const request = c.get('request');
+  const span = request.trace.child('cache lookup');
+  watch.skip();
+  const cached = await deps.cache.find(work, spec.sha256, spec.model);
+  watch.lap('cache');
+  request.trace.endChild(span);
+  request.cache = cached ? 'hit' : 'miss';
+  return cached;
+}
+
+function answerHit(c: EdgeContext, answer: Uint8Array, watch: Stopwatch): Response {
+  return respond(c, 200, answer, {
+    'content-type': 'application/json',
+    'x-cache': 'hit',
+    'server-timing': watch.serverTiming(),
+  });
+}
+
+function answerCrossed(c: EdgeContext, manifest: ModelManifest, crossed: Crossed, watch: Stopwatch): Response {
+  const { id, cache, result } = crossed;
+  c.get('request').cache = cache;
+  if (result.outcome === 'failed') throw new Failure(result.code, result.detail);
+  const { version, predictions, timing } = result;
+  watch.note('queue', timing.queueMs);
+  watch.note('decode', timing.decodeMs);
+  watch.note('infer', timing.inferMs);
+  return respond(
+    c,
+    200,
+    answerBytes({ id, model: manifest.name, version, task: manifest.task, cache, predictions, timing }),
+    {
+      'content-type': 'application/json',
+      'x-cache': cache,
+      'server-timing': watch.serverTiming(),
+    },
+  );
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number';
+}

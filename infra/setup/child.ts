@@ -1,0 +1,85 @@
+import { spawn } from 'node:child_process';
+import { boundedLog } from './bounded-log.js';
+import { leash } from './leash.js';
+
+/** A part of Sampan that runs as a child process. */
+export interface Child {
+  readonly name: string;
+  readonly logFile: string;
+  /** Resolves when the process is gone: `status 1`, `SIGKILL` and the like. */
+  readonly exited: Promise<string>;
+  lastLines(): readonly string[];
+  /** SIGTERM, and SIGKILL after the limit. May be called twice. */
+  stop(limitMs: number): Promise<void>;
+}
+
+/** Starts a script of ours with Node.js; its output goes to a bounded file. */
+export function startChild(name: string, script: string, env: NodeJS.ProcessEnv, logFile: string): Child {
+  const log = boundedLog(logFile);
+  // A group of its own: Ctrl-C reaches the whole foreground group, and the order of stopping is ours to keep.
+  const child = spawn(process.execPath, ['--enable-source-maps', script], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  const unleash = child.pid === undefined ? () => undefined : leash(child.pid);
+  child.stdout.on('data', log.write);
+  child.stderr.on('data', log.write);
+  let running = true;
+  const exited = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(error.message));
+    child.once('close', (code, signal) => resolve(signal ?? `status ${code}`));
+  }).finally(() => {
+    running = false;
+    unleash();
+    log.close();
+  });
+  const stop = async (limitMs: number) => {
+    if (running) child.kill('SIGTERM');
+    const last = setTimeout(() => child.kill('SIGKILL'), limitMs);
+    await exited;
+    clearTimeout(last);
+  };
+  return { name, logFile, exited, lastLines: log.lastLines, stop };
+}
+
+/**
+ * Waits until a child's readiness address answers 200.
+ * @throws Error when the child ends before that, or it takes longer than `limitMs`
+ */
+export async function untilReady(child: Child, url: string, limitMs: number): Promise<void> {
+  let gone: string | undefined;
+  void child.exited.then((how) => (gone = how));
+  let answer = 'no answer';
+  for (const limit = Date.now() + limitMs; Date.now() < limit;) {
+    if (gone !== undefined) throw new Error(endedUnasked(child, gone));
+    answer = await ask(url);
+    if (answer === 'ready') return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error(
+    `the ${child.name} is not ready after ${limitMs / 1_000} s (${answer}); it said last:\n${said(child)}`,
+  );
+}
+
+async function ask(url: string): Promise<string> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(2_000) });
+    const text = await response.text();
+    return response.ok ? 'ready' : `${response.status} ${text.slice(0, 300)}`;
+  } catch {
+    return 'no answer';
+  }
+}
+
+/** For people: which part ended though nobody asked it to, and what it said last. */
+export function endedUnasked(child: Child, how: string): string {
+  return `the ${child.name} ended (${how}); it said last:\n${said(child)}\n  its log: ${child.logFile}`;
+}
+
+function said(child: Child): string {
+  return child
+    .lastLines()
+    .map((line) => `  ${line}`)
+    .join('\n');
+}

@@ -1,0 +1,80 @@
+/** Our side of the crossing without HTTP: what the predict route does from the image's bytes to the result. */
+import { pino } from 'pino';
+import { replyChannel } from '../../../contracts/keys.js';
+import { canonicalParams, parseParams } from '../../../contracts/params.js';
+import { defineScripts } from '../../../contracts/scripts/scripts.js';
+import { workKey } from '../../../contracts/task.js';
+import { simulatedManifest } from '../../../backend/model/simulated-model.js';
+import { createCache } from '../../../edge/cache.js';
+import { createCrossing } from '../../../edge/crossing.js';
+import { digestsOf } from '../../../edge/digest.js';
+import { createEdgeMetrics } from '../../../edge/metrics.js';
+import { startRequestTrace } from '../../../edge/telemetry.js';
+import { createWaiter } from '../../../edge/waiter.js';
+import {
+  connectCache,
+  connectCommands,
+  connectSubscriber,
+  untilReady,
+} from '../../../infra/process/redis-connection.js';
+import { startTelemetry } from '../../../infra/process/telemetry.js';
+import { callLoad } from './caller-load.js';
+import { obey } from './messages.js';
+
+const [url = '', cacheUrl = ''] = process.argv.slice(2);
+const edge = 'bench';
+const logger = pino({ level: 'warn' });
+const manifest = simulatedManifest({ name: 'bench' });
+const clock = { now: () => performance.now() };
+
+const telemetry = await startTelemetry({
+  ...{ service: 'bench-edge', instance: edge, host: '127.0.0.1', metricsPort: 0, env: process.env },
+});
+const metrics = createEdgeMetrics(telemetry.meter);
+const client = defineScripts(connectCommands(url, { name: 'edge-commands', logger }));
+const cacheClient = cacheUrl ? connectCache(cacheUrl, { name: 'edge-cache', logger }) : undefined;
+const waiter = createWaiter({ client, now: clock.now });
+const subscriber = connectSubscriber(url, {
+  ...{ name: 'edge-replies', logger, channels: [replyChannel(edge)] },
+  onSubscribed: () => waiter.checkAll(),
+});
+subscriber.on('smessageBuffer', (_channel: Buffer, message: Buffer) => waiter.receive(message));
+await Promise.all([client, subscriber, ...(cacheClient ? [cacheClient] : [])].map((one) => untilReady(one, 10_000)));
+const cache = cacheClient && createCache({ reader: cacheClient, timeoutMs: 1000, clock, metrics });
+const cross = createCrossing({
+  ...{ client, waiter, edge, metrics, now: clock.now, tasksPerSecond: () => 0 },
+  limits: { maxTasks: 10_000, maxBytes: 1024 ** 3 },
+});
+
+const task = async (image: Buffer): Promise<void> => {
+  const trace = startRequestTrace(telemetry.tracer, undefined, 'POST /v1/models/:model/predict', {});
+  const { name: model, version } = manifest;
+  const params = parseParams(manifest, {});
+  const digest = trace.child('digest');
+  const { md5, sha256 } = digestsOf(image);
+  trace.endChild(digest);
+  const work = workKey({ scope: 'shared', model, version, canonicalParams: canonicalParams(params), md5 });
+  if (cache) {
+    const lookup = trace.child('cache lookup');
+    await cache.find(work, sha256, model);
+    trace.endChild(lookup);
+  }
+  const { result } = await cross({
+    spec: {
+      ...{ v: 1, model, version, md5, sha256, params: {}, scope: 'shared', tenant: 'anonymous', tier: 'free' },
+      ...{ lane: 'normal', bytes: image.length },
+    },
+    ...{ work, image, timeLeftMs: 10_000, trace },
+  });
+  trace.span.end();
+  if (result.outcome !== 'succeeded') throw new Error(`a task failed: ${result.code} ${result.detail}`);
+};
+
+obey(
+  ({ callers, tasks, imageBytes }) => callLoad(callers, tasks, imageBytes, task),
+  async () => {
+    waiter.close();
+    for (const one of [client, subscriber, cacheClient]) one?.disconnect();
+    await telemetry.shutdown();
+  },
+);
