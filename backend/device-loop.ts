@@ -5,6 +5,7 @@ import type { Ready } from './delivery.js';
 import { executeBatch, failedOutcome, type Outcome } from './executor.js';
 import { fetchDeadline } from './fetch.js';
 import { readyQueue, type Holding } from './holding.js';
+import { residentBytes } from './resident-memory.js';
 import { untilRedisAnswers } from './retry.js';
 import { settleHeld } from './settle-held.js';
 import { endSpan, startBatchSpan } from './telemetry.js';
@@ -71,7 +72,7 @@ async function inferBatch(
     about,
   );
   const spans = batch.map((task) => task.trace.child('infer', undefined, batchSpan));
-  const memoryBefore = process.memoryUsage.rss();
+  const memoryBefore = residentBytes();
 
   const executed = await executeBatch(holding.model, batch, deps.now);
 
@@ -79,7 +80,7 @@ async function inferBatch(
   endSpan(batchSpan);
   deps.metrics.inferSeconds.record(executed.inferMs / 1000, { model });
   deps.metrics.batchSize.record(batch.length, { model, closed });
-  const memoryChange = process.memoryUsage.rss() - memoryBefore;
+  const memoryChange = residentBytes() - memoryBefore;
   return { list: [...expired, ...executed.outcomes], memoryChange };
 }
 

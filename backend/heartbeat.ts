@@ -6,6 +6,7 @@ import type { ConsumerState } from './consumer.js';
 import type { ModelLoad } from './metrics.js';
 import type { Model } from './model/model.js';
 import type { RedisClock } from './redis-clock.js';
+import { residentBytes } from './resident-memory.js';
 
 export interface HeartbeatDeps {
   readonly client: Redis;
@@ -80,7 +81,7 @@ function registration(
 ): Registration {
   return {
     ...{ v: 1, consumer, device, state: stateName, startedAt, lastReadAt: state.lastReadAt },
-    memory: { residentBytes: process.memoryUsage.rss() },
+    memory: { residentBytes: residentBytes() },
     models: models.map(({ manifest: { name, version } }) => ({
       model: name,
       version,

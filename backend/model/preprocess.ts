@@ -17,8 +17,10 @@ export async function decodeImage(
   input: ModelManifest['input'],
   limitInputPixels: number,
 ): Promise<DecodedImage> {
-  const source = sharp(image, { limitInputPixels, failOn: 'error', sequentialRead: true, pages: 1 });
   try {
+    // 'error' refuses what is cut off or cannot be decoded, and lets pass what viewers show as well, such as stray bytes
+    // between markers, which the default would refuse.
+    const source = sharp(image, { limitInputPixels, failOn: 'error', sequentialRead: true, pages: 1 });
     const [pixels, { autoOrient }] = await Promise.all([modelPixels(source, input), source.metadata()]);
     if (pixels.length !== input.width * input.height * channels) {
       throw new Failure(

@@ -76,7 +76,9 @@ function paramText(name: string, isFile: boolean, data: Buffer): string {
   return data.toString('utf8');
 }
 
-const jsonBody = z.strictObject({ image: z.string(), params: z.record(z.string(), z.unknown()).optional() });
+// A record schema would drop members of some names without a word; which ones are allowed is checked by name later.
+const paramsMember = z.custom<object>((value) => isObject(value), 'expected an object');
+const jsonBody = z.strictObject({ image: z.string(), params: paramsMember.optional() });
 
 function fromJson(body: Buffer): Upload {
   const parsed = jsonBody.safeParse(parseJson(body));
@@ -86,6 +88,10 @@ function fromJson(body: Buffer): Upload {
     throw new Failure('invalid_json', issue ? describe(issue) : 'not readable');
   }
   return { image: decodeBase64(parsed.data.image), given: new Map(Object.entries(parsed.data.params ?? {})) };
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function parseJson(body: Buffer): unknown {

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import * as z from 'zod';
 import { boundedLog } from './bounded-log.js';
 import { leash } from './leash.js';
 
@@ -80,6 +81,19 @@ export function endedUnasked(child: Child, how: string): string {
 function said(child: Child): string {
   return child
     .lastLines()
-    .map((line) => `  ${line}`)
+    .map((line) => `  ${readable(line)}`)
     .join('\n');
+}
+
+const logLineSchema = z.object({ msg: z.string(), err: z.object({ message: z.string() }).optional() });
+
+/** The message of a JSON log line with its error's; any other line as it is. */
+function readable(line: string): string {
+  if (!line.startsWith('{')) return line;
+  try {
+    const { msg, err } = logLineSchema.parse(JSON.parse(line));
+    return err ? `${msg}: ${err.message}` : msg;
+  } catch {
+    return line;
+  }
 }

@@ -67,7 +67,7 @@ async function startOnce(options: StartRedisOptions, port: number): Promise<Runn
   const state = { running: true };
   void exited.then(() => (state.running = false));
   if (server.pid === undefined) throw new Error(`${options.binary} does not start`);
-  const unleash = leash(server.pid);
+  const unleash = leash(server.pid, options.dir === undefined ? dir : '');
   const stop = async () => {
     server.ref();
     if (state.running) await end(server, exited);

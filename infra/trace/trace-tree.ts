@@ -1,9 +1,8 @@
-import type { ReceivedSpan } from './otlp-spans.js';
+import type { AttributeValue, ReceivedSpan } from './otlp-spans.js';
 
 /** Attributes worth a place in the line; the rest would hide them. */
 const shownAttributes = [
   'http.response.status_code',
-  'messaging.destination.name',
   'messaging.message.id',
   'sampan.queue_ms',
   'sampan.cache',
@@ -74,7 +73,7 @@ function note(span: ReceivedSpan, own: readonly ReceivedSpan[], traceId: string)
 function details(span: ReceivedSpan, all: readonly ReceivedSpan[]): string[] {
   const attributes = shownAttributes
     .filter((name) => span.attributes[name] !== undefined)
-    .map((name) => `${name}=${String(span.attributes[name])}`);
+    .map((name) => `${name}=${shown(span.attributes[name])}`);
   const links = span.links.slice(0, shownLinks).map((link) => {
     const target = all.find((other) => other.spanId === link.spanId);
     return `→ ${target?.name ?? 'a span elsewhere'} ${link.spanId.slice(0, 8)}`;
@@ -88,8 +87,13 @@ function details(span: ReceivedSpan, all: readonly ReceivedSpan[]): string[] {
   ];
 }
 
+function shown(value: AttributeValue): string {
+  return typeof value === 'number' ? String(Math.round(value * 1000) / 1000) : String(value);
+}
+
+/** Starts have a grain of a millisecond, durations are finer: of two that start together the shorter comes first. */
 function byStart(a: ReceivedSpan, b: ReceivedSpan): number {
-  return a.startNs < b.startNs ? -1 : a.startNs > b.startNs ? 1 : 0;
+  return Number(a.startNs - b.startNs) || Number(a.endNs - b.endNs);
 }
 
 function milliseconds(ns: bigint): string {

@@ -2,7 +2,7 @@ import { after } from 'node:test';
 import { Buffer } from 'node:buffer';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
-import { createNoopMeter, trace, type Tracer } from '@opentelemetry/api';
+import { createNoopMeter } from '@opentelemetry/api';
 import { Redis } from 'ioredis';
 import { publishModels } from '../../contracts/catalogue.js';
 import type { ModelManifest } from '../../contracts/model.js';
@@ -18,6 +18,7 @@ import type { EdgeDeps } from '../../edge/deps.js';
 import { createEdgeMetrics } from '../../edge/metrics.js';
 import { startModelView } from '../../edge/models.js';
 import { createNodeServer } from '../../edge/node-http.js';
+import { carryingTracer } from '../../infra/process/carrying-tracer.js';
 import { listen } from '../../infra/process/listen.js';
 
 /** A model of the kind classify that nobody needs to load. */
@@ -82,6 +83,8 @@ export const testConfig = (env: Record<string, string> = {}) =>
 /** The edge's app on a real Node server and a real register; whatever a test gives takes the place of a part. */
 export async function edgeUnderTest(streamUrl: string, given: Partial<EdgeDeps> = {}): Promise<EdgeUnderTest> {
   const client = new Redis(streamUrl);
+  // Some tests take the server away; the view of the models copes.
+  client.on('error', () => undefined);
   const clock = { now: () => performance.now() };
   const models = await startModelView({ client, clock });
   const records: AccessRecord[] = [];
@@ -91,7 +94,7 @@ export async function edgeUnderTest(streamUrl: string, given: Partial<EdgeDeps> 
     authenticate: anonymous,
     readBody: readNodeBody,
     clientAddress: (c) => nodeBindings(c).incoming.socket.remoteAddress ?? '',
-    tracer: noTracer,
+    tracer: carryingTracer,
     metrics: createEdgeMetrics(createNoopMeter()),
     accessLog: (record) => records.push(record),
     reportError: (error) => reported.push(error),
@@ -109,8 +112,6 @@ export async function edgeUnderTest(streamUrl: string, given: Partial<EdgeDeps> 
   });
   return { url, server, deps, records, reported };
 }
-
-const noTracer: Tracer = trace.getTracer('none');
 
 /** Waits for a condition, looking often, within a bound that only a broken promise reaches. */
 export async function eventually(condition: () => boolean, what: string): Promise<void> {

@@ -1,4 +1,7 @@
-/** Our side of the crossing without HTTP: what the predict route does from the image's bytes to the result. */
+/**
+ * Our side of the crossing without HTTP: what the predict route does once it holds the image and its digests. (Hashing
+ * is not part of it: the digests are made up. It is measured with uploads, beside a route that hashes too.)
+ */
 import { pino } from 'pino';
 import { replyChannel } from '../../../contracts/keys.js';
 import { canonicalParams, parseParams } from '../../../contracts/params.js';
@@ -7,7 +10,6 @@ import { workKey } from '../../../contracts/task.js';
 import { simulatedManifest } from '../../../backend/model/simulated-model.js';
 import { createCache } from '../../../edge/cache.js';
 import { createCrossing } from '../../../edge/crossing.js';
-import { digestsOf } from '../../../edge/digest.js';
 import { createEdgeMetrics } from '../../../edge/metrics.js';
 import { startRequestTrace } from '../../../edge/telemetry.js';
 import { createWaiter } from '../../../edge/waiter.js';
@@ -46,13 +48,17 @@ const cross = createCrossing({
   limits: { maxTasks: 10_000, maxBytes: 1024 ** 3 },
 });
 
+let made = 0;
+function madeUpDigests() {
+  const number = (made++).toString(16);
+  return { md5: number.padStart(32, '0'), sha256: number.padStart(64, '0') };
+}
+
 const task = async (image: Buffer): Promise<void> => {
   const trace = startRequestTrace(telemetry.tracer, undefined, 'POST /v1/models/:model/predict', {});
   const { name: model, version } = manifest;
   const params = parseParams(manifest, {});
-  const digest = trace.child('digest');
-  const { md5, sha256 } = digestsOf(image);
-  trace.endChild(digest);
+  const { md5, sha256 } = madeUpDigests();
   const work = workKey({ scope: 'shared', model, version, canonicalParams: canonicalParams(params), md5 });
   if (cache) {
     const lookup = trace.child('cache lookup');

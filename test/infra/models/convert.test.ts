@@ -18,7 +18,7 @@ const tolerance = 2e-3; // of sums of some dozens of products of 0…255
 let device: Device;
 
 before(async () => {
-  await startTfjs();
+  await startTfjs('cpu');
   device = openDevice({ kind: 'cpu', threads: 1 });
 });
 
@@ -50,7 +50,7 @@ describe('SAME padding puts the extra pixel where TensorFlow puts it', () => {
 });
 
 test('a depthwise kernel with a multiplier keeps its channels apart', async () => {
-  const attr = { ...window('SAME', 2), fused_ops: texts('BiasAdd', 'Relu6') };
+  const attr = { ...window('SAME', 2), num_args: { i: '1' }, fused_ops: texts('BiasAdd', 'Relu6') };
   const nodes = [{ name: 'output', op: 'FusedDepthwiseConv2dNative', input: ['scaled', 'kernel', 'bias'], attr }];
   const scale: SmallNode = { name: 'scaled', op: 'Mul', input: ['input', 'factor'] };
   const weights = [
@@ -72,7 +72,7 @@ test('weights stored as uint8 and float16 stand for the numbers that TFJS reads'
     },
     { name: 'bias', shape: [4], values: half, quantization: { dtype: 'float16' } as const },
   ];
-  const attr = { ...window('VALID', 1), fused_ops: texts('BiasAdd') };
+  const attr = { ...window('VALID', 1), num_args: { i: '1' }, fused_ops: texts('BiasAdd') };
   const nodes = [{ name: 'output', op: '_FusedConv2D', input: ['input', 'kernel', 'bias'], attr }];
   assert.ok((await distanceToTfjs(device, { nodes, weights }, [4, 4])) <= tolerance);
 });

@@ -18,7 +18,7 @@ let forCoco: Awaited<ReturnType<typeof cocoReference>>;
 const images: Buffer[] = [];
 
 before(async () => {
-  await startTfjs();
+  await startTfjs('wasm');
   forNsfw = await nsfwReference();
   forCoco = await cocoReference();
   const modelDir = await preparedModels();

@@ -6,10 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Redis } from 'ioredis';
+import * as z from 'zod';
 import { startRedis } from '../../../infra/setup/start-redis.js';
 import { serverBinary } from '../../redis.js';
 
 const binary = await serverBinary();
+const startedSchema = z.object({ pid: z.int(), dir: z.string() });
 
 test('the stream role never evicts and syncs its file every second; the cache role evicts and keeps nothing', async () => {
   const stream = await startRedis({ role: 'stream', binary });
@@ -68,28 +70,26 @@ test('a setting that the server does not know is reported in its own words', asy
   await assert.rejects(start, /did not start/);
 });
 
-test('the server ends when the process that started it is killed', async () => {
-  const dir = mkdtempSync(join(tmpdir(), 'sampan-test-'));
+test('the server ends, and its folder goes, when the process that started it is killed', async () => {
   const module = new URL('../../../infra/setup/start-redis.js', import.meta.url).href;
-  const options = JSON.stringify({ role: 'cache', binary, dir });
+  const options = JSON.stringify({ role: 'cache', binary });
   const script = `
     const { startRedis } = await import(${JSON.stringify(module)});
-    const server = await startRedis(${options});
-    console.log(server.pid);
+    const { pid, dir } = await startRedis(${options});
+    console.log(JSON.stringify({ pid, dir }));
     setInterval(() => {}, 1000);`;
   const parent = spawn(process.execPath, ['--input-type=module', '-e', script], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   try {
     const [line]: unknown[] = await once(parent.stdout, 'data');
-    const pid = Number(String(line));
+    const { pid, dir } = startedSchema.parse(JSON.parse(String(line)));
     assert.ok(isRunning(pid));
 
     parent.kill('SIGKILL');
-    await untilGone(pid);
+    await until(() => !isRunning(pid) && !existsSync(dir));
   } finally {
     parent.kill('SIGKILL');
-    rmSync(dir, { recursive: true });
   }
 });
 
@@ -122,6 +122,6 @@ function isRunning(pid: number): boolean {
 }
 
 /** Nobody tells when a stranger's child ends, so it is asked for; the runner's time limit bounds the wait. */
-async function untilGone(pid: number): Promise<void> {
-  while (isRunning(pid)) await new Promise((resolve) => setTimeout(resolve, 20));
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 20));
 }
