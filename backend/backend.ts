@@ -6,7 +6,7 @@ import { partitionKeys } from '../contracts/keys.js';
 import { defineScripts, retire } from '../contracts/scripts/scripts.js';
 import type { BackendConfig } from './config.js';
 import { startConsumer, type Consumer } from './consumer.js';
-import { startHeartbeat, type Heartbeat } from './heartbeat.js';
+import { startHeartbeat, type Gauges } from './heartbeat.js';
 import { createBackendMetrics } from './metrics.js';
 import type { ServedModels } from './model/served-models.js';
 import { createRedisClock, type RedisClock } from './redis-clock.js';
@@ -50,10 +50,10 @@ export async function startBackend(deps: BackendDeps): Promise<Backend> {
     served.models.map((model) => model.manifest),
   );
 
-  let heartbeat: Heartbeat | undefined;
-  const consumer = startConsumer(consumerDeps(deps, client, redisClock, () => heartbeat));
-  heartbeat = await startHeartbeat({
-    ...{ client, redisClock, consumer: config.consumer, state: consumer.state },
+  const gauges: Gauges = { loads: [] };
+  const consumer = startConsumer(consumerDeps(deps, client, redisClock, gauges));
+  const heartbeat = await startHeartbeat({
+    ...{ client, redisClock, gauges, consumer: config.consumer, state: consumer.state },
     ...{ models: served.models, device: served.device },
   });
   let draining = false;
@@ -81,7 +81,7 @@ function consumerDeps(
   heartbeat: () => Heartbeat | undefined,
 ) {
   const { config, served, connections, tracer, log } = deps;
-  const metrics = createBackendMetrics(deps.meter, () => heartbeat()?.loads ?? []);
+  const metrics = createBackendMetrics(deps.meter, () => gauges.loads);
   const { resultSeconds, cacheSeconds, batchBytes, consumer } = config;
   return {
     ...{ consumer, client, redisClock, batchBytes, tracer, log, metrics },

@@ -1,4 +1,4 @@
-import { hostname } from 'node:os';
+import { availableParallelism, hostname } from 'node:os';
 import * as z from 'zod';
 import { deviceKindSchema, modelNameSchema } from '../contracts/model.js';
 
@@ -36,7 +36,7 @@ const environmentSchema = z.object({
     .transform((text) => text.split(',').filter((name) => name !== ''))
     .pipe(z.array(modelNameSchema)),
   SAMPAN_DEVICE: deviceKindSchema.exclude(['simulated']).default('cpu'),
-  SAMPAN_THREADS: z.coerce.number().pipe(z.int().min(0).max(256)).default(0),
+  SAMPAN_THREADS: z.coerce.number().pipe(z.int().min(1).max(256)).default(availableParallelism()),
   SAMPAN_SIMULATED_DEVICE: json.pipe(simulatedDeviceSchema).optional(),
   SAMPAN_CONSUMER: z
     .string()
@@ -58,7 +58,7 @@ export type BackendConfig = Readonly<ReturnType<typeof readable>>;
  * Reads the configuration from an environment.
  * @throws Error naming each variable that is wrong and what is allowed
  */
-export function parseBackendConfig(environment: Readonly<Record<string, string | undefined>>): BackendConfig {
+export function loadConfig(environment: Readonly<Record<string, string | undefined>>): BackendConfig {
   const parsed = environmentSchema.safeParse(environment);
   if (parsed.success) return Object.freeze(readable(parsed.data));
   const lines = parsed.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
@@ -76,7 +76,7 @@ function readable(env: z.infer<typeof environmentSchema>) {
     /** Names of the models to serve; empty for all that are there. */
     models: env.MODELS,
     device: env.SAMPAN_DEVICE,
-    /** Threads of one session run; 0 lets the runtime choose. */
+    /** CPU threads of one session run. */
     threads: env.SAMPAN_THREADS,
     simulatedDevice: env.SAMPAN_SIMULATED_DEVICE,
     consumer: env.SAMPAN_CONSUMER ?? `${hostname().replace(/[^A-Za-z0-9.-]/g, '-')}-${String(process.pid)}`,

@@ -50,6 +50,8 @@ export interface ConsumerState {
 
 export interface Consumer {
   readonly state: ConsumerState;
+  /** Resolves with the reason if reading or running ends for a fault of our own. */
+  readonly failed: Promise<unknown>;
   /** Whether tasks were given up unsettled; they stay pending. */
   leftPending(): boolean;
   /** Stops reading and finishes what is held; resolves when nothing is. Past `giveUpMs` Redis is not waited for. */
@@ -78,6 +80,10 @@ export function startConsumer(deps: ConsumerDeps): Consumer {
   const device = runDevice(deps, state);
   return {
     state,
+    failed: Promise.all([intake, device]).then(
+      () => new Promise(() => undefined),
+      (error: unknown) => error,
+    ),
     leftPending: () => state.unsettled > 0,
     drain: async (giveUpMs) => {
       const bound = setTimeout(() => giving.abort(), giveUpMs);

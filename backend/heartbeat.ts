@@ -8,7 +8,13 @@ import type { Model } from './model/model.js';
 import type { RedisClock } from './redis-clock.js';
 import { residentBytes } from './resident-memory.js';
 
+/** What the gauges show; every beat renews it. */
+export interface Gauges {
+  loads: readonly ModelLoad[];
+}
+
 export interface HeartbeatDeps {
+  readonly gauges: Gauges;
   readonly client: Redis;
   readonly consumer: string;
   readonly device: { readonly kind: DeviceKind; readonly name: string };
@@ -18,8 +24,6 @@ export interface HeartbeatDeps {
 }
 
 export interface Heartbeat {
-  /** What the gauges show. */
-  readonly loads: readonly ModelLoad[];
   /** Whether the last beat reached Redis. */
   readonly reachesRedis: boolean;
   /** Tells the register that this consumer takes nothing new. */
@@ -36,13 +40,12 @@ export async function startHeartbeat(deps: HeartbeatDeps): Promise<Heartbeat> {
   const startedAt = deps.redisClock.now();
   const rates = new Map(deps.models.map((model) => [model.manifest.name, createRate()]));
   let stateName: Registration['state'] = 'ready';
-  let loads: readonly ModelLoad[] = [];
   let reachesRedis = true;
 
   const beat = async () => {
     await deps.redisClock.measure();
     await register(deps.client, registration(deps, rates, stateName, startedAt), deps.redisClock.now());
-    loads = await readLoads(deps);
+    deps.gauges.loads = await readLoads(deps);
   };
   const tick = () =>
     beat().then(
@@ -56,9 +59,6 @@ export async function startHeartbeat(deps: HeartbeatDeps): Promise<Heartbeat> {
   }, heartbeatMs);
 
   return {
-    get loads() {
-      return loads;
-    },
     get reachesRedis() {
       return reachesRedis;
     },

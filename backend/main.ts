@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { createLogger } from '../infra/process/logger.js';
-import { parseBackendConfig, type BackendConfig } from './config.js';
+import { loadConfig, type BackendConfig } from './config.js';
+import { openModels } from './model/served-models.js';
 import { startProcess } from './process.js';
 
 /** Exit codes of a backend, for whoever restarts it. */
@@ -23,7 +24,7 @@ async function main(): Promise<void> {
 
 function readConfig(): BackendConfig {
   try {
-    return parseBackendConfig(process.env);
+    return loadConfig(process.env);
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
     process.exit(exitCodes.cannotStart);
@@ -31,7 +32,8 @@ function readConfig(): BackendConfig {
 }
 
 async function serveUntilTold(config: BackendConfig, log: Logger): Promise<void> {
-  const running = await startProcess(config, log, process.env);
+  const served = await openModels(config);
+  const running = await startProcess({ config, served, log, env: process.env });
   let stopping = false;
   const stop = (signal: NodeJS.Signals) => {
     if (stopping) return;
@@ -47,8 +49,8 @@ async function serveUntilTold(config: BackendConfig, log: Logger): Promise<void>
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
-  void running.deviceLost.then((error) => {
-    log.fatal({ err: error }, 'the device is lost');
+  void running.failed.then((error) => {
+    log.fatal({ err: error }, 'the device is lost, or the consumer cannot go on');
     process.exit(exitCodes.deviceLost);
   });
 }

@@ -6,7 +6,7 @@ import { checkStreamRole, sameServer } from '../infra/process/redis-role.js';
 import { startTelemetry } from '../infra/process/telemetry.js';
 import { startBackend, type BackendConnections } from './backend.js';
 import type { BackendConfig } from './config.js';
-import { openModels } from './model/served-models.js';
+import type { ServedModels } from './model/served-models.js';
 import { blockMs } from './reader.js';
 
 /** One backend process from start to end. */
@@ -15,8 +15,8 @@ export interface RunningProcess {
   readonly metricsUrl: string | undefined;
   /** Tasks held now. */
   held(): number;
-  /** Resolves with the reason when the device is lost for good. */
-  readonly deviceLost: Promise<Error>;
+  /** Resolves with the reason when the device is lost for good, or the consumer cannot go on. */
+  readonly failed: Promise<unknown>;
   /** Drains and closes all; resolves with whether everything that was held has left. */
   stop(): Promise<boolean>;
 }
@@ -24,16 +24,20 @@ export interface RunningProcess {
 /** Milliseconds that start-up waits for Redis. */
 const redisStartMs = 15_000;
 
+export interface ProcessOptions {
+  readonly config: BackendConfig;
+  /** Opened before anything else: a process that cannot infer never appears anywhere. Closed with the process. */
+  readonly served: ServedModels;
+  readonly log: Logger;
+  /** Where OpenTelemetry's own variables are looked up. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
 /**
- * Opens models, connections, telemetry and health, in this order: a process that cannot infer never appears anywhere.
+ * Opens connections, telemetry and health, and starts to serve.
  * @throws Error for operators, saying what is missing
  */
-export async function startProcess(
-  config: BackendConfig,
-  log: Logger,
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<RunningProcess> {
-  const served = await openModels(config);
+export async function startProcess({ config, served, log, env }: ProcessOptions): Promise<RunningProcess> {
   const connections = await openConnections(config, log);
   const telemetry = await startTelemetry({
     ...{ service: 'sampan-backend', instance: config.consumer },
@@ -58,7 +62,7 @@ export async function startProcess(
     healthUrl: health.url,
     metricsUrl: telemetry.metricsUrl,
     held: () => backend.consumer.state.held,
-    deviceLost: served.failed,
+    failed: Promise.race([served.failed, backend.consumer.failed]),
     stop: async () => {
       await backend.drain();
       await served.close();

@@ -1,3 +1,4 @@
+import { Failure } from '../contracts/failure.js';
 import type { ConsumerDeps, ConsumerState } from './consumer.js';
 import type { Outcome } from './executor.js';
 import { untilRedisAnswers } from './retry.js';
@@ -25,7 +26,9 @@ export async function settleHeld(
   }
   state.held -= outcomes.length;
   spans.forEach((span) => endSpan(span, failure));
-  for (const { trace, result } of outcomes) trace.end(result.outcome === 'failed' ? new Error(result.code) : undefined);
+  for (const { trace, result } of outcomes) {
+    trace.end(result.outcome === 'failed' ? new Failure(result.code, result.detail) : undefined);
+  }
   const model = outcomes[0]?.delivery.model.manifest.name ?? '';
   deps.metrics.settleSeconds.record((deps.now() - startedAt) / 1000, { model });
 }

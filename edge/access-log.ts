@@ -29,7 +29,7 @@ const mostCollected = 10_000;
  */
 export function createAccessLog(
   writer: AccessWriter,
-  defer: (write: () => void) => unknown = setImmediate,
+  defer: (write: () => void) => unknown,
 ): { log(record: AccessRecord): void; flush(): void } {
   let collected: AccessRecord[] = [];
   const flush = () => {

@@ -37,7 +37,10 @@ export function createCache({ reader, timeoutMs, clock, metrics }: CacheOptions)
   return {
     find: async (work, sha256, model) => {
       const now = clock.now();
-      if (now < askAgainAt) return count(metrics, model, 'unavailable');
+      if (now < askAgainAt) {
+        count(metrics, model, 'unavailable');
+        return undefined;
+      }
       // While a cache that failed is tried again, by one lookup, the others still pass it by.
       if (askAgainAt !== -Infinity) askAgainAt = now + restMs;
       try {
@@ -48,7 +51,8 @@ export function createCache({ reader, timeoutMs, clock, metrics }: CacheOptions)
         return answer;
       } catch {
         askAgainAt = clock.now() + restMs;
-        return count(metrics, model, 'unavailable');
+        count(metrics, model, 'unavailable');
+        return undefined;
       }
     },
   };
@@ -57,6 +61,6 @@ export function createCache({ reader, timeoutMs, clock, metrics }: CacheOptions)
 /** A cache that is switched off: it asks nobody and counts nothing. */
 export const noCache: Cache = { find: () => Promise.resolve(undefined) };
 
-function count(metrics: EdgeMetrics, model: string, found: 'hit' | 'miss' | 'unavailable'): undefined {
+function count(metrics: EdgeMetrics, model: string, found: 'hit' | 'miss' | 'unavailable'): void {
   metrics.cacheLookups.add(1, { model, found });
 }

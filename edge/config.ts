@@ -42,7 +42,7 @@ const variables = z.object({
 const configSchema = variables
   .refine((env) => env.SAMPAN_DEFAULT_TIMEOUT_MS <= env.SAMPAN_MAX_TIMEOUT_MS, {
     path: ['SAMPAN_DEFAULT_TIMEOUT_MS'],
-    message: 'must not be greater than SAMPAN_MAX_TIMEOUT_MS',
+    error: 'must not be greater than SAMPAN_MAX_TIMEOUT_MS',
   })
   .transform((env) =>
     Object.freeze({

@@ -6,7 +6,6 @@ export function createEdgeMetrics(meter: Meter) {
     /** endpoint (route pattern), status, cache (hit | miss | joined | none) */
     apiLatency: meter.createHistogram('api_latency_seconds', {
       description: 'Time from the request to its answer.',
-      unit: 's',
       advice: {
         explicitBucketBoundaries: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
       },

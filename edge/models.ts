@@ -52,7 +52,7 @@ export async function startModelView({ client, clock, pollMs = 1000 }: ModelView
         answerLimitMs,
         Promise.all([catalogueRevision(client), liveConsumers(client)]),
       );
-      if (latest !== revision) catalogue = await within(answerLimitMs, readCatalogue(client));
+      if (latest !== revision) catalogue = sorted(await within(answerLimitMs, readCatalogue(client)));
       revision = latest;
       byVersion = readyByVersion(consumers);
       return true;
@@ -118,6 +118,11 @@ export async function findServedModel(view: ModelView, name: string): Promise<Mo
 
 function sleep(ms: number): Promise<void> {
   return ms > 0 ? new Promise((resolve) => setTimeout(resolve, ms)) : Promise.resolve();
+}
+
+/** Redis keeps a hash in no order. */
+function sorted(catalogue: Catalogue): Catalogue {
+  return new Map([...catalogue].sort(([first], [second]) => (first < second ? -1 : 1)));
 }
 
 function listed(catalogue: Catalogue): string {

@@ -101,7 +101,7 @@ async function assemble(config: EdgeConfig, log: Logger, parts: Parts): Promise<
   const { client, cache } = parts.connections;
   const { now } = clock;
   const metrics = createEdgeMetrics(telemetry.meter);
-  const accessLog = createAccessLog(log);
+  const accessLog = createAccessLog(log, setImmediate);
   undo.push(() => accessLog.flush());
   const models = await startModelView({ client, clock });
   undo.push(() => models.stop());

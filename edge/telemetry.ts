@@ -1,6 +1,7 @@
 import {
   ROOT_CONTEXT,
   SpanKind,
+  SpanStatusCode,
   trace,
   type Attributes,
   type Context,
@@ -43,7 +44,10 @@ export function startRequestTrace(
       sampled ? tracer.startSpan(childName, { kind, attributes: childAttributes }, context) : span,
     endChild: (child, error) => {
       if (!sampled || child === span) return;
-      if (error instanceof Error) child.recordException(error);
+      if (error instanceof Error) {
+        child.recordException(error);
+        child.setStatus({ code: SpanStatusCode.ERROR, message: error.message });
+      }
       child.end();
     },
   };

@@ -43,7 +43,6 @@ function modelPixels(
     .autoOrient()
     .flatten({ background })
     .resize({ width, height, fit, kernel, background })
-    .toColourspace('srgb')
     .raw({ depth: 'uchar' })
     .toBuffer();
 }

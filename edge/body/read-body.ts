@@ -8,7 +8,7 @@ import type { EdgeContext } from '../request.js';
  */
 export async function readBody(c: EdgeContext, maxBytes: number): Promise<Buffer> {
   refuseAnnounced(c.req.header('content-length'), maxBytes);
-  const stream = c.req.raw.body;
+  const stream: ReadableStream<Uint8Array> | null = c.req.raw.body;
   if (!stream) return Buffer.alloc(0);
   const chunks: Uint8Array[] = [];
   let length = 0;

@@ -13,8 +13,12 @@ export interface NodeBindings {
 export function nodeBindings(c: EdgeContext): NodeBindings {
   const env = c.env;
   if (!('incoming' in env && env.incoming instanceof IncomingMessage)) throw new Error('this needs a Node server');
-  if (!('outgoing' in env && env.outgoing instanceof ServerResponse)) throw new Error('this needs a Node server');
+  if (!('outgoing' in env && isServerResponse(env.outgoing))) throw new Error('this needs a Node server');
   return { incoming: env.incoming, outgoing: env.outgoing };
+}
+
+function isServerResponse(value: unknown): value is ServerResponse {
+  return value instanceof ServerResponse;
 }
 
 /**

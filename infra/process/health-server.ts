@@ -32,10 +32,10 @@ export interface HealthServer {
 export async function startHealthServer(options: HealthServerOptions): Promise<HealthServer> {
   const server = createServer((request, response) => {
     const path = request.url?.split('?', 1)[0];
-    if (request.method !== 'GET' && request.method !== 'HEAD') return answer(response, 405, { allow: 'GET, HEAD' });
-    if (path === '/healthz') return answerLive(response, options.live());
-    if (path === '/readyz') return answerReady(response, options.ready(), options.describe?.() ?? {});
-    return answer(response, 404, {});
+    if (request.method !== 'GET' && request.method !== 'HEAD') answer(response, 405, { allow: 'GET, HEAD' });
+    else if (path === '/healthz') answerLive(response, options.live());
+    else if (path === '/readyz') answerReady(response, options.ready(), options.describe?.() ?? {});
+    else answer(response, 404, {});
   });
   const url = await listen(server, options.host, options.port, 'health server');
   // A process that has nothing else to do may end although it could still be asked how it is.

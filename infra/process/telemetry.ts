@@ -40,7 +40,7 @@ export interface Telemetry {
 }
 
 /** A shutdown does not wait longer than this for a collector that does not answer. */
-const shutdownLimitMs = 5_000;
+const shutdownLimitMs = 3_000;
 /** The SDK keeps 128 links of a span; the largest batch has 1024 members. */
 const linkCountLimit = 1024;
 const scope = 'sampan';

@@ -91,6 +91,23 @@ for (const connection of ['keep-alive', 'close']) {
   });
 }
 
+test('a client on a slow line, which goes on sending for a while after the answer, gets it too', async () => {
+  const socket = await open();
+  socket.pause();
+  const pieces = 24;
+  const piece = Buffer.alloc(64 * 1024);
+  socket.write(`POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-length: ${pieces * piece.length}\r\n\r\n`);
+  for (let sent = 0; sent < pieces; sent += 1) {
+    await new Promise((resolve, reject) => {
+      socket.once('error', reject);
+      socket.write(piece, resolve);
+    });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  assert.match(await readAnswer(socket), /^HTTP\/1.1 413 /);
+  socket.destroy();
+});
+
 test('the connection can be used again after a body was thrown away', async () => {
   const socket = await open();
   const head = `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n`;

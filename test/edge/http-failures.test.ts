@@ -21,7 +21,7 @@ client.disconnect();
 const image = await sharp({ create: { width: 30, height: 20, channels: 3, background: 'red' } })
   .png()
   .toBuffer();
-let crossFails: unknown = new Error('nobody said how');
+let crossFails: Error = new Error('nobody said how');
 const edge = await edgeUnderTest(stream.url, { cross: () => Promise.reject(crossFails) });
 const seen = new Set<string>();
 
@@ -116,7 +116,7 @@ async function checkProblem(code: FailureCode, answer: Response, text: string): 
   assert.deepEqual(constant, { type: `/problems/${code}`, title: message, status, code, retryable, requestId });
   assert.equal(typeof detail, 'string');
   assert.match(String(traceId), /^[0-9a-f]{32}$/);
-  if (code === 'model_not_found') assert.deepEqual(models, ['toy', 'idle']);
+  if (code === 'model_not_found') assert.deepEqual(models, ['idle', 'toy']);
   assert.equal(answer.headers.has('retry-after'), status === 503);
   await eventually(() => edge.records.some((record) => record.requestId === requestId), 'the access log has it');
   const record = edge.records.find((one) => one.requestId === requestId);

@@ -10,7 +10,6 @@ import { startTracedSystem } from '../../infra/trace/system.js';
 const repository = fileURLToPath(new URL('../../../', import.meta.url));
 const photo = await readFile(join(repository, 'node_modules/@vladmandic/face-api/demo/sample1.jpg'));
 const receiver = await startOtlpReceiver();
-after(() => receiver.close());
 const simulated = { models: ['coco'], baseMs: 20, perImageMs: 1, maxBatch: 4 };
 const system = await startTracedSystem({
   repository,
@@ -18,7 +17,11 @@ const system = await startTracedSystem({
   env: { ...process.env, SAMPAN_SIMULATED_DEVICE: JSON.stringify(simulated) },
   say: () => undefined,
 });
-after(() => system.stop());
+after(async () => {
+  // In this order: a process waits for its receiver when it ends.
+  await system.stop();
+  await receiver.close();
+});
 
 const callerTrace = '4bf92f3577b34da6a3ce929d0e0e4736';
 const callerSpan = '00f067aa0ba902b7';

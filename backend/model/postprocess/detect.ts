@@ -1,7 +1,7 @@
 import type { ModelManifest } from '../../../contracts/model.js';
 import type { Params } from '../../../contracts/params.js';
 import type { Detection } from '../../../contracts/prediction.js';
-import { roundedScore } from './scores.js';
+import { leastScore, roundedScore } from './scores.js';
 
 /** Corners in pixels, left-top and right-bottom. */
 export type Corners = readonly [x1: number, y1: number, x2: number, y2: number];
@@ -42,9 +42,10 @@ export function detect(
 
 function candidatesOver({ scores, boxes }: DetectorOutput, labelCount: number, minScore: number): Candidate[] {
   const found: Candidate[] = [];
+  const least = leastScore(minScore);
   for (let index = 0; index < scores.length; index++) {
     const score = scores[index] ?? 0;
-    if (score < minScore) continue;
+    if (score < least) continue;
     const [x1 = 0, y1 = 0, x2 = 0, y2 = 0] = boxes.subarray(4 * Math.floor(index / labelCount));
     found.push({ label: index % labelCount, score, corners: [x1, y1, x2, y2] });
   }

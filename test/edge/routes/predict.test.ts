@@ -5,7 +5,16 @@ import { Redis } from 'ioredis';
 import sharp from 'sharp';
 import { digestsOf } from '../../../edge/digest.js';
 import { testRedis } from '../../redis.js';
-import { bodyOf, edgeUnderTest, recordingCross, serveModels, toyManifest, toyPredictions } from '../edge-under-test.js';
+import type { Order } from '../../../edge/crossing.js';
+import {
+  bodyOf,
+  edgeUnderTest,
+  eventually,
+  recordingCross,
+  serveModels,
+  toyManifest,
+  toyPredictions,
+} from '../edge-under-test.js';
 
 const stream = await testRedis();
 const client = new Redis(stream.url);
@@ -165,6 +174,25 @@ test('the limit is on the image, in every form of body', async () => {
     post(JSON.stringify({ image: largest.toString('base64') }), json),
   ];
   for (const one of fitting) assert.equal((await one).status, 200);
+});
+
+test('a client that goes away is noticed by who waits for its result', async () => {
+  let arrived: (order: Order) => void = () => undefined;
+  const waiting = new Promise<Order>((resolve) => (arrived = resolve));
+  const patient = await edgeUnderTest(stream.url, {
+    cross: (order) => {
+      arrived(order);
+      return new Promise((_, reject) => order.signal?.addEventListener('abort', () => reject(new Error('gone'))));
+    },
+  });
+  const client = new AbortController();
+  const url = `${patient.url}/v1/models/toy/predict`;
+  const asked = fetch(url, { method: 'POST', body: bodyOf(image), signal: client.signal });
+  const { signal } = await waiting;
+  assert.equal(signal?.aborted, false);
+  client.abort();
+  await assert.rejects(asked);
+  await eventually(() => signal.aborted, 'the signal of the order is aborted');
 });
 
 test('a result that came by joining says so, and a failed one is answered by its code', async () => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { connect } from 'node:net';
 import { after, test } from 'node:test';
 import { startHealthServer, type HealthServer } from '../../../infra/process/health-server.js';
 
@@ -58,12 +59,18 @@ test('a port in use is told in words that name it', async () => {
   await assert.rejects(second, { message: `health server: port ${port} on 127.0.0.1 is in use by another program` });
 });
 
-test('a closed server can be started again on its port at once, although a client keeps its connection', async () => {
+test('a closed server can be started again on its port at once, although a client is halfway through a request', async () => {
   const options = { host: '127.0.0.1', live: () => true, ready: () => ({ ready: true, reasons: [] }) };
   const first = await startHealthServer({ ...options, port: 0 });
+  const port = Number(new URL(first.url).port);
+  const client = connect({ port, host: '127.0.0.1' });
+  const ended = new Promise((resolve) => client.once('close', resolve));
+  await new Promise((resolve) => client.write('GET /healthz HTTP/1.1\r\nhost: half\r\n', resolve));
+  // Answered after the half request arrived, on a connection of its own that is then kept alive.
   await fetch(`${first.url}/healthz`).then((response) => response.text());
   await first.close();
-  const second = await startHealthServer({ ...options, port: Number(new URL(first.url).port) });
+  await ended;
+  const second = await startHealthServer({ ...options, port });
   assert.equal(second.url, first.url);
   await second.close();
 });
