@@ -74,12 +74,7 @@ export async function startBackend(deps: BackendDeps): Promise<Backend> {
   };
 }
 
-function consumerDeps(
-  deps: BackendDeps,
-  client: Redis,
-  redisClock: RedisClock,
-  heartbeat: () => Heartbeat | undefined,
-) {
+function consumerDeps(deps: BackendDeps, client: Redis, redisClock: RedisClock, gauges: Gauges) {
   const { config, served, connections, tracer, log } = deps;
   const metrics = createBackendMetrics(deps.meter, () => gauges.loads);
   const { resultSeconds, cacheSeconds, batchBytes, consumer } = config;

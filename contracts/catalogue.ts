@@ -9,7 +9,7 @@ export type Catalogue = ReadonlyMap<string, ModelManifest>;
 
 /** Puts models into the catalogue and makes their versions the active ones. */
 export async function publishModels(client: StreamClient, manifests: readonly ModelManifest[]): Promise<void> {
-  const fields = manifests.flatMap((manifest) => [
+  const fields = manifests.flatMap((manifest): [string, string][] => [
     [`${manifest.name}@${manifest.version}`, JSON.stringify(manifest)],
     [manifest.name, manifest.version],
   ]);

@@ -2,7 +2,7 @@ import type { Buffer } from 'node:buffer';
 import { encodeSpec } from '../entry.js';
 import { partitionKeys } from '../keys.js';
 import { taskFormat, type TaskSpec } from '../task.js';
-import type { StreamClient } from './scripts.js';
+import { isList, type StreamClient } from './scripts.js';
 
 /** Most tasks and bytes of one model's partition that may be admitted at a time. */
 export interface AdmissionLimits {
@@ -53,7 +53,7 @@ export async function enqueue(client: StreamClient, request: EnqueueRequest): Pr
 }
 
 function readEnqueued(reply: unknown): Enqueued {
-  const [how, what, tasks, deadline]: readonly unknown[] = Array.isArray(reply) ? reply : [];
+  const [how, what, tasks, deadline]: readonly unknown[] = isList(reply) ? reply : [];
   if ((how === 'admitted' || how === 'joined') && typeof what === 'string') {
     return { how, id: what, tasks: Number(tasks), deadline: Number(deadline) };
   }

@@ -2,7 +2,7 @@ import type { Buffer } from 'node:buffer';
 import { Failure } from '../failure.js';
 import { consumerGroup, partitionKeys } from '../keys.js';
 import { parseTaskId, type Lane } from '../task.js';
-import type { StreamClient } from './scripts.js';
+import { isList, type StreamClient } from './scripts.js';
 
 export type LeaveReason = 'succeeded' | 'failed' | 'cancelled' | 'expired' | 'dead';
 
@@ -54,7 +54,7 @@ function leaveArguments(request: LeaveRequest): (string | number | Buffer)[] {
 }
 
 function readLeft(reply: unknown): Left {
-  const [how, ...rest]: readonly unknown[] = Array.isArray(reply) ? reply : [];
+  const [how, ...rest]: readonly unknown[] = isList(reply) ? reply : [];
   if (how === 'left') return { how, edges: rest.map(String) };
   if (how === 'gone') return { how };
   if (how === 'shared') return { how, waiters: Number(rest[0]) };

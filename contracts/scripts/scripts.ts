@@ -44,3 +44,8 @@ export async function renew(
 export async function retire(client: StreamClient, stream: string, consumer: string): Promise<boolean> {
   return (await client.sampanRetire(stream, consumerGroup, consumer)) === 1;
 }
+
+/** What a script's reply is, before its form is known. */
+export function isList(reply: unknown): reply is readonly unknown[] {
+  return Array.isArray(reply);
+}

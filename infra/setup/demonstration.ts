@@ -8,8 +8,8 @@ import {
   type Labelled,
 } from '../../contracts/prediction.js';
 
-/** A photo of four people, from a package that is installed for the tests. */
-export const samplePhoto = 'node_modules/@vladmandic/face-api/demo/sample6.jpg';
+/** A photo of three people, from a package that is installed for the tests. */
+export const samplePhoto = 'node_modules/@vladmandic/face-api/demo/sample1.jpg';
 
 const answerSchema = z.object({ predictions: z.unknown() });
 

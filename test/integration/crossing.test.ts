@@ -152,7 +152,8 @@ describe('two pictures of equal MD5 and different bytes', async () => {
     assert.notEqual(simulatedLabel(a), simulatedLabel(b));
     const lookUp = async ({ md5, sha256 }: { md5: string; sha256: string }) => {
       const response = await fetch(`${url}/v1/models/latched/results/${md5}?sha256=${sha256}`);
-      return response.status === 200 ? ((await response.json()) as any).predictions[0].label : response.status;
+      const body: any = await response.json(); // eslint-disable-line @typescript-eslint/no-explicit-any
+      return response.status === 200 ? body.predictions[0].label : response.status;
     };
     for (const [mine, image, other] of [
       [ofA, a, ofB],

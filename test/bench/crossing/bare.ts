@@ -44,13 +44,13 @@ async function startWorker(): Promise<void> {
   const client = new Redis(url);
   const blocking = new Redis(url);
   await client.xgroup('CREATE', stream, group, '0', 'MKSTREAM').catch(() => undefined);
-  let stopped = false;
+  const stop = new AbortController();
   obey(undefined, async () => {
-    stopped = true;
+    stop.abort();
     blocking.disconnect();
     await client.quit();
   });
-  while (!stopped) {
+  while (!stop.signal.aborted) {
     const reply = await blocking
       .xreadgroupBuffer('GROUP', group, 'worker', 'COUNT', 64, 'BLOCK', 1000, 'STREAMS', stream, '>')
       .catch(() => null);
