@@ -17,13 +17,14 @@ export type Accepted =
 export function acceptEntry(deps: ConsumerDeps, model: Model, lane: Lane, entry: RawEntry): Accepted {
   const { stream, entryId, fields } = entry;
   const decoded = decodeEntry(fields);
-  const queueMs = Math.max(0, deps.redisClock.now() - Number.parseInt(entryId, 10));
+  const admittedAt = Number.parseInt(entryId, 10);
+  const queueMs = Math.max(0, deps.redisClock.now() - admittedAt);
   const received = { stream, lane, entryId, model, queueMs };
   if (!decoded.ok) return refuse(deps, received, fields, decoded.failure);
-  const { taskId, spec, deadline, traceparent } = decoded.value;
+  const { taskId, spec, timeLeftMs, traceparent } = decoded.value;
   const delivery = { ...received, taskId, traceparent, bytes: spec.bytes };
   const trace = startTaskTrace(deps.tracer, delivery, deps.consumer);
-  const task = { delivery, spec, deadline, trace };
+  const task = { delivery, spec, deadline: admittedAt + timeLeftMs, trace };
   const here = model.manifest.version;
   if (spec.version === here) return { ok: true, task };
   const gone = new Failure('model_version_gone', `the task asks for version ${spec.version}, here is ${here}`);

@@ -5,7 +5,7 @@ import { cacheKey, replyChannel } from '../contracts/keys.js';
 import { canonicalParams } from '../contracts/params.js';
 import { encodeReplies, type Reply } from '../contracts/reply.js';
 import { encodeResult } from '../contracts/result.js';
-import { leaveAll, type LeaveRequest } from '../contracts/scripts/leave.js';
+import { leave, type Leaving, type Left } from '../contracts/scripts/leave.js';
 import { workKey } from '../contracts/task.js';
 import type { Outcome } from './executor.js';
 import type { BackendMetrics } from './metrics.js';
@@ -28,41 +28,42 @@ export interface Settled {
 }
 
 /**
- * Acts on outcomes, the sole place where tasks of a consumer leave: one pipeline of `leave`, one message to each edge
- * that waits, then the cache. @throws where Redis refused any of
- * them; doing it again is safe, since what has left is found gone
+ * Acts on outcomes of one batch, the sole place where tasks of a consumer leave: one `leave`, one message to each edge
+ * that waits, then the cache. @throws where Redis refuses; doing it again is safe, since what has left is found gone
  */
 export async function settle(deps: SettleDeps, outcomes: readonly Outcome[]): Promise<readonly Settled[]> {
-  const encoded = outcomes.map((outcome) => encodeResult(outcome.result));
-  const left = await leaveAll(
-    deps.client,
-    outcomes.map((outcome, i) => leaveRequest(outcome, encoded[i], deps.resultSeconds)),
-  );
+  const leavings = outcomes.map(({ delivery, reason, result }) => {
+    const { taskId, entryId } = delivery;
+    return { taskId, entryId, reason, result: encodeResult(result) };
+  });
+  const ends = await leaveLane(deps, outcomes, leavings);
   const byEdge = new Map<string, Reply[]>();
-  let refused: Error | undefined;
-  const settled = outcomes.map((outcome, i): Settled => {
-    const end = left[i];
-    if (end instanceof Error) refused ??= end;
-    const result = encoded[i];
-    if (!end || end instanceof Error || end.how !== 'left' || !result) return { outcome, left: false };
+  leavings.forEach(({ taskId, result }, i) => {
+    const end = ends[i];
+    if (end?.how !== 'left') return;
     for (const edge of end.edges) {
       const replies = byEdge.get(edge);
-      const reply = { id: outcome.delivery.taskId, result };
-      if (replies) replies.push(reply);
-      else byEdge.set(edge, [reply]);
+      if (replies) replies.push({ id: taskId, result });
+      else byEdge.set(edge, [{ id: taskId, result }]);
     }
-    return { outcome, left: true };
   });
   await publish(deps.client, byEdge);
+  const settled = outcomes.map((outcome, i) => ({ outcome, left: ends[i]?.how === 'left' }));
   rememberAnswers(deps, settled);
-  if (refused) throw refused;
   return settled;
 }
 
-function leaveRequest(outcome: Outcome, result: Buffer | undefined, resultSeconds: number): LeaveRequest {
-  const { taskId, entryId, lane } = outcome.delivery;
-  const request = { taskId, entryId, lane, reason: outcome.reason, keepResultMs: resultSeconds * 1000 };
-  return result ? { ...request, result } : request;
+/** All outcomes of one call are of one model and lane: a batch never mixes them. */
+async function leaveLane(
+  deps: SettleDeps,
+  outcomes: readonly Outcome[],
+  leavings: readonly Leaving[],
+): Promise<readonly Left[]> {
+  const [first] = outcomes;
+  if (!first) return [];
+  const { lane, model } = first.delivery;
+  const from = { model: model.manifest.name, lane, keepResultMs: deps.resultSeconds * 1000 };
+  return leave(deps.client, from, leavings);
 }
 
 /** The reply is only the fast way: a waiter that misses it reads the stored result. */

@@ -5,14 +5,14 @@ import { parseTaskId, taskFormat, taskSpecSchema, type TaskSpec } from './task.j
 export interface Entry {
   readonly taskId: string;
   readonly spec: TaskSpec;
-  /** Milliseconds of Redis's clock, as it was when the task was admitted; joins may have moved it since. */
-  readonly deadline: number;
+  /** Milliseconds that were left until the deadline when the task was admitted; joins may have moved it since. */
+  readonly timeLeftMs: number;
   readonly traceparent: string;
 }
 
 export type Decoded<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure };
 
-const known = ['v', 'id', 'deadline', 'trace', 'spec'] as const;
+const known = ['v', 'id', 'timeLeft', 'trace', 'spec'] as const;
 type Field = (typeof known)[number];
 const isKnown = (name: string): name is Field => known.some((field) => field === name);
 
@@ -22,21 +22,24 @@ const isKnown = (name: string): name is Field => known.some((field) => field ===
  */
 export function decodeEntry(fields: readonly string[]): Decoded<Entry> {
   const values = new Map<Field, string>();
+  if (fields.length % 2 !== 0) return unreadable('a field has no value');
   for (let i = 0; i + 1 < fields.length; i += 2) {
     const name = fields[i] ?? '';
     if (!isKnown(name)) return unreadable(`unknown field "${name.slice(0, 64)}"`);
+    if (values.has(name)) return unreadable(`field "${name}" comes twice`);
     values.set(name, fields[i + 1] ?? '');
   }
   const missing = known.find((name) => !values.has(name));
   if (missing !== undefined) return unreadable(`missing field "${missing}"`);
   if (values.get('v') !== String(taskFormat)) return unreadable(`format "${values.get('v')?.slice(0, 16)}"`);
   const taskId = values.get('id') ?? '';
-  const deadline = Number(values.get('deadline'));
+  const timeLeft = values.get('timeLeft') ?? '';
   if (!parseTaskId(taskId)) return unreadable('field "id" is not a task id');
-  if (!Number.isSafeInteger(deadline)) return unreadable('field "deadline" is not a time');
+  if (!/^\d{1,15}$/.test(timeLeft)) return unreadable('field "timeLeft" is not a time');
   const spec = decodeSpec(values.get('spec') ?? '');
   if (!spec.ok) return spec;
-  return { ok: true, value: { taskId, deadline, spec: spec.value, traceparent: values.get('trace') ?? '' } };
+  const traceparent = values.get('trace') ?? '';
+  return { ok: true, value: { taskId, timeLeftMs: Number(timeLeft), spec: spec.value, traceparent } };
 }
 
 /** The task id in fields that are otherwise unreadable, so that its waiters can still be told. */

@@ -24,9 +24,11 @@ export function decodeReplies(message: Buffer): readonly Reply[] {
   const head = frame && replyHeadSchema.safeParse(frame.head);
   if (!frame || !head?.success) return [];
   let offset = 0;
-  return head.data.map(([id, length]) => {
+  const replies = head.data.map(([id, length]) => {
     const result = frame.body.subarray(offset, offset + length);
     offset += length;
     return { id, result };
   });
+  // Half a result would be taken for a whole one.
+  return offset === frame.body.length ? replies : [];
 }

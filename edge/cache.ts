@@ -28,12 +28,17 @@ export interface CacheOptions {
   readonly metrics: EdgeMetrics;
 }
 
-/** After a failure the cache is left alone for this long, so that a dead one costs a timeout now and then only. */
-const restMs = 1000;
+/**
+ * After a failure the cache is left alone, twice as long each time: a short stall costs few hits, and a dead cache costs
+ * a timeout now and then only.
+ */
+const firstRestMs = 100;
+const longestRestMs = 1600;
 
 /** Reads the cache that the backend writes. */
 export function createCache({ reader, timeoutMs, clock, metrics }: CacheOptions): Cache {
   let askAgainAt = -Infinity;
+  let restMs = firstRestMs;
   return {
     find: async (work, sha256, model) => {
       const now = clock.now();
@@ -42,15 +47,21 @@ export function createCache({ reader, timeoutMs, clock, metrics }: CacheOptions)
         return undefined;
       }
       // While a cache that failed is tried again, by one lookup, the others still pass it by.
-      if (askAgainAt !== -Infinity) askAgainAt = now + restMs;
+      const isTrial = askAgainAt !== -Infinity;
+      if (isTrial) askAgainAt = now + restMs;
       try {
         const stored = await within(timeoutMs, reader.getBuffer(cacheKey(work)));
         askAgainAt = -Infinity;
+        restMs = firstRestMs;
         const answer = stored ? answerFor(stored, sha256) : undefined;
         count(metrics, model, answer ? 'hit' : 'miss');
         return answer;
       } catch {
-        askAgainAt = clock.now() + restMs;
+        // Of many lookups that fail together, the first one says how long.
+        if (isTrial || askAgainAt === -Infinity) {
+          askAgainAt = clock.now() + restMs;
+          restMs = Math.min(longestRestMs, restMs * 2);
+        }
         count(metrics, model, 'unavailable');
         return undefined;
       }

@@ -95,8 +95,8 @@ async function giveUp(deps: CrossingDeps, order: Order, taskId: string, why: Wai
   const { lane, model } = order.spec;
   const late = new Failure('deadline_exceeded', `no result for task ${taskId} by its deadline`);
   try {
-    const left = await leave(deps.client, { taskId, lane, reason: 'cancelled', keepResultMs: 0 });
-    if (left.how !== 'gone') throw late;
+    const [left] = await leave(deps.client, { model, lane, keepResultMs: 1 }, [{ taskId, reason: 'cancelled' }]);
+    if (left?.how !== 'gone') throw late;
     const stored = await readStored(deps.client, taskId);
     if (stored) return decodeResult(stored);
   } catch (error) {
@@ -109,7 +109,6 @@ async function giveUp(deps: CrossingDeps, order: Order, taskId: string, why: Wai
 
 function shed(deps: CrossingDeps, model: string, limit: ShedLimit, tasks: number): Failure {
   const { maxTasks, maxBytes } = deps.limits;
-  if (limit === 'memory') return streamUnavailable(new Error('OOM: the image was not stored'));
   const bound = limit === 'count' ? `${maxTasks} tasks` : `${maxBytes} bytes`;
   return new Failure('overloaded', `the backlog of ${model} has reached its limit of ${bound}`, {
     retryAfter: retryAfterSeconds(tasks, deps.tasksPerSecond(model)),

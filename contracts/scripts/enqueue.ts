@@ -22,7 +22,7 @@ export interface EnqueueRequest {
   readonly limits: AdmissionLimits;
 }
 
-const shedLimits = ['count', 'bytes', 'memory'] as const;
+const shedLimits = ['count', 'bytes'] as const;
 export type ShedLimit = (typeof shedLimits)[number];
 
 /** `deadline` is in milliseconds of Redis's clock; `tasks` is how many are admitted now. */
@@ -45,7 +45,18 @@ export async function enqueue(client: StreamClient, request: EnqueueRequest): Pr
     client.set(keys.image(id), image, 'PX', timeLeftMs + imageGraceMs),
     client.sampanEnqueue(
       ...[keys.tasks(spec.lane), keys.task(id), keys.image(id), keys.work, keys.load, keys.result(id)],
-      ...[id, encodeSpec(spec), spec.sha256, work, spec.tenant, edge, timeLeftMs, traceparent, taskFormat],
+      ...[
+        id,
+        encodeSpec(spec),
+        spec.sha256,
+        work,
+        spec.tenant,
+        edge,
+        image.length,
+        timeLeftMs,
+        traceparent,
+        taskFormat,
+      ],
       ...[limits.maxTasks, limits.maxBytes, imageGraceMs],
     ),
   ]);

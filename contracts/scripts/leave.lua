@@ -1,52 +1,63 @@
--- leave: ends a task, whatever the reason. The task hash decides: of two finishers the second finds none and stops.
--- Acks and deletes first: a script that has freed memory may go on where Redis is full.
+-- leave: ends tasks of one lane, whatever the reason. The task hash decides: of two finishers the second finds none
+-- and stops. Acks and deletes first: a script that has freed memory may go on where Redis is full.
+-- One call ends a whole batch, so that the account, acks and deletions are paid once.
 --
--- KEYS 1 stream of the lane     2 task hash      3 image
---      4 work in flight (hash)  5 load account (hash)    6 stored result
--- ARGV 1 group    2 reason (succeeded, failed, cancelled, expired, dead)
---      3 entry id, '' where only the task hash knows it
---      4 result ('' stores none)    5 milliseconds the result is kept
+-- KEYS 1 stream of the lane    2 work in flight (hash)    3 load account (hash)
+--      then for each task: task hash, image, stored result
+-- ARGV 1 group    2 milliseconds the results are kept
+--      then for each task: reason (succeeded, failed, cancelled, expired, dead),
+--      entry id ('' where only the task hash knows it), result ('' stores none)
 --
--- Returns {'left', edge, edge, …} with the edges to tell
---      or {'gone'}: the task had left already
---      or {'shared', waiters still waiting}: cancelled by one of several waiters
-local task = redis.call('HMGET', KEYS[2], 'ledger', 'edges', 'waiters')
-if not task[1] then
-  if ARGV[3] ~= '' then
-    redis.call('XACK', KEYS[1], ARGV[1], ARGV[3])
-    redis.call('XDEL', KEYS[1], ARGV[3])
+-- Returns for each task 'left edge edge …' with the edges to tell
+--      or 'gone': the task had left already
+--      or 'shared': cancelled by one of several waiters
+local ends, entries, gone, works, results = {}, {}, {}, {}, {}
+local changes, seen = {}, {}
+local function add(tenant, bytes)
+  local sum = changes[tenant] or { 0, 0 }
+  changes[tenant] = { sum[1] + 1, sum[2] + bytes }
+end
+
+for i = 1, (#KEYS - 3) / 3 do
+  local key, argument = 3 * i + 1, 3 * i
+  local task = redis.call('HMGET', KEYS[key], 'ledger', 'edges', 'waiters')
+  if not task[1] or seen[KEYS[key]] then
+    ends[i] = 'gone'
+    if ARGV[argument + 1] ~= '' then entries[#entries + 1] = ARGV[argument + 1] end
+  elseif ARGV[argument] == 'cancelled' and task[3] and tonumber(task[3]) > 1 then
+    redis.call('HSET', KEYS[key], 'waiters', task[3] - 1)
+    ends[i] = 'shared'
+  else
+    local entry, bytes, work, tenant = string.match(task[1], '^(%S+) (%S+) %S+ (%S+) (%S+)$')
+    ends[i] = 'left ' .. task[2]
+    seen[KEYS[key]] = true
+    entries[#entries + 1] = entry
+    gone[#gone + 1] = KEYS[key]
+    gone[#gone + 1] = KEYS[key + 1]
+    if work ~= '-' then works[#works + 1] = work end
+    if ARGV[argument + 2] ~= '' then
+      results[#results + 1] = KEYS[key + 2]
+      results[#results + 1] = ARGV[argument + 2]
+    end
+    add('', bytes)
+    add(tenant, bytes)
   end
-  return { 'gone' }
 end
 
-local waiters = tonumber(task[3] or 1)
-if ARGV[2] == 'cancelled' and waiters > 1 then
-  redis.call('HSET', KEYS[2], 'waiters', waiters - 1)
-  return { 'shared', waiters - 1 }
+if #entries > 0 then
+  redis.call('XACK', KEYS[1], ARGV[1], unpack(entries))
+  redis.call('XDEL', KEYS[1], unpack(entries))
 end
-
-local entry, bytes, work, tenant = string.match(task[1], '^(%S+) (%S+) %S+ (%S+) (%S+)$')
-redis.call('XACK', KEYS[1], ARGV[1], entry)
-redis.call('XDEL', KEYS[1], entry)
-redis.call('DEL', KEYS[2], KEYS[3])
-if work ~= '-' then redis.call('HDEL', KEYS[4], work) end
-
-local tenantCount, tenantBytes = 'count:' .. tenant, 'bytes:' .. tenant
-local load = redis.call('HMGET', KEYS[5], 'count', 'bytes', tenantCount, tenantBytes)
-local count, ofTenant = (load[1] or 0) - 1, (load[3] or 0) - 1
-if count <= 0 then
-  redis.call('DEL', KEYS[5])
-elseif ofTenant <= 0 then
-  redis.call('HSET', KEYS[5], 'count', count, 'bytes', string.format('%.0f', load[2] - bytes))
-  redis.call('HDEL', KEYS[5], tenantCount, tenantBytes)
-else
-  redis.call('HSET', KEYS[5],
-    'count', count, 'bytes', string.format('%.0f', load[2] - bytes),
-    tenantCount, ofTenant, tenantBytes, string.format('%.0f', load[4] - bytes))
+if #gone > 0 then redis.call('DEL', unpack(gone)) end
+if #works > 0 then redis.call('HDEL', KEYS[2], unpack(works)) end
+for tenant, change in pairs(changes) do
+  local suffix = tenant == '' and '' or ':' .. tenant
+  local count = redis.call('HINCRBY', KEYS[3], 'count' .. suffix, -change[1])
+  if count > 0 then
+    redis.call('HINCRBY', KEYS[3], 'bytes' .. suffix, string.format('%.0f', -change[2]))
+  else
+    redis.call('HDEL', KEYS[3], 'count' .. suffix, 'bytes' .. suffix)
+  end
 end
-
-if ARGV[4] ~= '' then redis.call('SET', KEYS[6], ARGV[4], 'PX', ARGV[5]) end
-
-local told = { 'left' }
-for edge in string.gmatch(task[2], '%S+') do told[#told + 1] = edge end
-return told
+for i = 1, #results, 2 do redis.call('SET', results[i], results[i + 1], 'PX', ARGV[2]) end
+return ends

@@ -1,62 +1,65 @@
 import type { Buffer } from 'node:buffer';
-import { Failure } from '../failure.js';
 import { consumerGroup, partitionKeys } from '../keys.js';
-import { parseTaskId, type Lane } from '../task.js';
+import type { Lane } from '../task.js';
 import { isList, type StreamClient } from './scripts.js';
 
 export type LeaveReason = 'succeeded' | 'failed' | 'cancelled' | 'expired' | 'dead';
 
-export interface LeaveRequest {
+/** One task that ends. */
+export interface Leaving {
   readonly taskId: string;
-  readonly lane: Lane;
   readonly reason: LeaveReason;
   /** The entry that was delivered, where the caller holds one. */
   readonly entryId?: string;
   /** As encodeResult wrote it; without one nothing is stored. */
   readonly result?: Buffer;
+}
+
+/** Where the tasks of one call belong: they share a model's partition and a lane. */
+export interface LeavingFrom {
+  readonly model: string;
+  readonly partition?: number;
+  readonly lane: Lane;
+  /** Milliseconds that their results are kept. */
   readonly keepResultMs: number;
 }
 
+/** What became of a task: it left now, it had left before, or others still wait for it. */
 export type Left =
-  | { readonly how: 'left'; readonly edges: readonly string[] }
-  | { readonly how: 'gone' }
-  | { readonly how: 'shared'; readonly waiters: number };
+  { readonly how: 'left'; readonly edges: readonly string[] } | { readonly how: 'gone' } | { readonly how: 'shared' };
 
-/** Ends a task for any reason; see leave.lua. */
-export async function leave(client: StreamClient, request: LeaveRequest): Promise<Left> {
-  return readLeft(await client.sampanLeave(...leaveArguments(request)));
-}
+/** Lua takes so many arguments in one call of its own. */
+const mostAtOnce = 1000;
 
 /**
- * Ends several tasks of one partition in one round trip.
- * @returns per request, in order, what became of it, or the error Redis gave for it
- * @throws where the pipeline as a whole failed
+ * Ends tasks for any reason, in one round trip; see leave.lua. Doing it again is safe: what has left is found gone.
+ * @returns per task, in order, what became of it
+ * @throws where Redis refuses, or answers in a form that is not known
  */
-export async function leaveAll(
+export async function leave(
   client: StreamClient,
-  requests: readonly LeaveRequest[],
-): Promise<readonly (Left | Error)[]> {
-  const pipeline = client.pipeline();
-  for (const request of requests) pipeline.sampanLeave(...leaveArguments(request));
-  const replies = await pipeline.exec();
-  return (replies ?? []).map(([error, reply]) => error ?? readLeft(reply));
+  from: LeavingFrom,
+  tasks: readonly Leaving[],
+): Promise<readonly Left[]> {
+  if (tasks.length > mostAtOnce) {
+    const first = await leave(client, from, tasks.slice(0, mostAtOnce));
+    return [...first, ...(await leave(client, from, tasks.slice(mostAtOnce)))];
+  }
+  const keys = partitionKeys(from.model, from.partition);
+  const keyList = [keys.tasks(from.lane), keys.work, keys.load];
+  const argumentList: (string | number | Buffer)[] = [consumerGroup, from.keepResultMs];
+  for (const { taskId, reason, entryId = '', result = '' } of tasks) {
+    keyList.push(keys.task(taskId), keys.image(taskId), keys.result(taskId));
+    argumentList.push(reason, entryId, result);
+  }
+  const reply = await client.sampanLeave(keyList.length, ...keyList, ...argumentList);
+  if (!isList(reply) || reply.length !== tasks.length) throw new Error('the script leave answered for other tasks');
+  return reply.map(readLeft);
 }
 
-function leaveArguments(request: LeaveRequest): (string | number | Buffer)[] {
-  const { taskId, lane, reason, entryId = '', result = '', keepResultMs } = request;
-  const parts = parseTaskId(taskId);
-  if (!parts) throw new Failure('task_unreadable', 'not a task id');
-  const keys = partitionKeys(parts.model, parts.partition);
-  return [
-    ...[keys.tasks(lane), keys.task(taskId), keys.image(taskId), keys.work, keys.load, keys.result(taskId)],
-    ...[consumerGroup, reason, entryId, result, keepResultMs],
-  ];
-}
-
-function readLeft(reply: unknown): Left {
-  const [how, ...rest]: readonly unknown[] = isList(reply) ? reply : [];
-  if (how === 'left') return { how, edges: rest.map(String) };
-  if (how === 'gone') return { how };
-  if (how === 'shared') return { how, waiters: Number(rest[0]) };
+function readLeft(end: unknown): Left {
+  const [how, ...edges] = String(end).split(' ');
+  if (how === 'left') return { how, edges };
+  if (how === 'gone' || how === 'shared') return { how };
   throw new Error('the script leave answered in a form that is not known');
 }

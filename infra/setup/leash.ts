@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { Socket } from 'node:net';
 
 // Reads until its input ends, which happens when the process that holds the other end is gone, however it went.
 // Then it asks the child to end, insists after ten seconds, and clears away the folder that the child worked in.
@@ -24,6 +25,6 @@ export function leash(pid: number, folder = ''): () => void {
   watcher.on('error', () => undefined);
   const { stdin } = watcher;
   stdin.on('error', () => undefined);
-  if ('unref' in stdin && typeof stdin.unref === 'function') stdin.unref();
+  if (stdin instanceof Socket) stdin.unref();
   return () => watcher.kill('SIGKILL');
 }

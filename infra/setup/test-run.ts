@@ -90,20 +90,19 @@ async function runTests(
     ...['--test-reporter=tap', `--test-reporter-destination=${tapFile}`],
   ];
   const args = ['--test', '--test-concurrency=1', '--enable-source-maps', ...reporters, ...files];
-  const runner = spawn(process.execPath, args, { cwd: root, env, stdio: ['ignore', 'inherit', 'inherit'] });
+  const runner = spawn(process.execPath, args, {
+    cwd: root,
+    env,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    timeout: minutes * 60_000,
+  });
   const unleash = runner.pid === undefined ? () => undefined : leash(runner.pid);
-  let late = false;
-  const limit = setTimeout(() => {
-    late = true;
-    runner.kill('SIGTERM');
-  }, minutes * 60_000);
   const code = await new Promise<number | null>((resolve, reject) => {
     runner.once('error', reject);
     runner.once('close', resolve);
   });
-  clearTimeout(limit);
   unleash();
-  if (late) throw new Error(`the tests took longer than ${minutes} minutes and were ended`);
+  if (runner.killed) throw new Error(`the tests took longer than ${minutes} minutes and were ended`);
   if (code !== 0) throw new Error('there are tests that failed');
   refuseEmptyPromises(readFileSync(tapFile, 'utf8'));
 }

@@ -87,3 +87,13 @@ async function goOn(): Promise<void> {
 async function untilReady(client: Redis): Promise<void> {
   if (client.status !== 'ready') await new Promise((resolve) => client.once('ready', resolve));
 }
+
+test('a process that was busy itself does not take an answer that has arrived for a late one', async () => {
+  const { cache, found } = countedCache(40);
+  const lookup = cache.find('work', sha256, 'toy');
+  await new Promise(setImmediate);
+  const busyUntil = performance.now() + 200;
+  while (performance.now() < busyUntil);
+  assert.deepEqual(await lookup, answer);
+  assert.deepEqual(found, ['hit']);
+});

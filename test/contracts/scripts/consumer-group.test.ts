@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { beforeEach, test } from 'node:test';
+import { consumerGroup } from '../../../contracts/keys.js';
+import { enqueue } from '../../../contracts/scripts/enqueue.js';
+import { defineScripts, discardEntry, renew, retire } from '../../../contracts/scripts/scripts.js';
+import { testRedis } from '../../redis.js';
+import { deliver, enqueueRequest, leaveOne, pending, toyStream } from '../../tasks.js';
+
+const redis = await testRedis();
+const client = defineScripts(redis.client());
+beforeEach(() => client.flushall());
+
+async function send(count: number): Promise<string[]> {
+  const requests = Array.from({ length: count }, (_, i) => enqueueRequest({ image: Buffer.from(`image ${i}`) }));
+  for (const request of requests) await enqueue(client, request);
+  return requests.map(({ id }) => id);
+}
+
+const hour = 3_600_000;
+/** Makes entries look as if they had been silent for an hour. */
+const letLieFor = (consumer: string, ids: readonly string[]) =>
+  client.call('XCLAIM', toyStream, consumerGroup, consumer, '0', ...ids, 'IDLE', String(hour), 'JUSTID');
+const rows = async () =>
+  (await client.xpending(toyStream, consumerGroup, '-', '+', 100)) as [string, string, number, number][];
+
+test('renewing restarts the lease of what is ours, and counts no delivery', async () => {
+  await send(3);
+  const ids = await deliver(client, 'one', 3);
+  await letLieFor('one', ids);
+  assert.ok((await rows()).every(([, , idle]) => idle >= hour));
+  assert.deepEqual(await renew(client, toyStream, 'one', ids), ids);
+  for (const [, consumer, idle, deliveries] of await rows()) {
+    assert.equal(consumer, 'one');
+    assert.ok(idle < hour, `idle for ${idle} ms`);
+    assert.equal(deliveries, 1);
+  }
+});
+
+test('an entry that another consumer claimed is not stolen back', async () => {
+  await send(2);
+  const [claimed = '', kept = ''] = await deliver(client, 'one', 2);
+  await client.xclaim(toyStream, consumerGroup, 'two', 0, claimed);
+  await letLieFor('two', [claimed]);
+  assert.deepEqual(await renew(client, toyStream, 'one', [claimed, kept]), [kept]);
+  assert.deepEqual(await pending(client), [
+    [claimed, 'two'],
+    [kept, 'one'],
+  ]);
+  assert.ok(
+    (await rows()).some(([id, , idle]) => id === claimed && idle >= hour),
+    "the other's lease was restarted",
+  );
+});
+
+test('what has left, was never delivered or never existed is not renewed', async () => {
+  const [leaves = ''] = await send(1);
+  const [entryId = ''] = await deliver(client, 'one', 1);
+  await leaveOne(client, leaves, { entryId });
+  await send(2);
+  const [, waiting = ''] = (await client.xrange(toyStream, '-', '+')).map(([id]) => id);
+  assert.deepEqual(await renew(client, toyStream, 'one', [entryId, waiting, '1-1']), []);
+  assert.deepEqual(await pending(client), []);
+});
+
+test('a consumer retires once it holds nothing, and its entries are not discarded before', async () => {
+  const [taskId = ''] = await send(1);
+  const [entryId = ''] = await deliver(client, 'one', 1);
+  assert.equal(await retire(client, toyStream, 'one'), false);
+  assert.deepEqual(await pending(client), [[entryId, 'one']]);
+  await leaveOne(client, taskId, { entryId });
+  assert.equal(await retire(client, toyStream, 'one'), true);
+  assert.deepEqual(await client.xinfo('CONSUMERS', toyStream, consumerGroup), []);
+});
+
+test("retiring leaves others' entries alone", async () => {
+  await send(2);
+  await deliver(client, 'one', 1);
+  const [entryId = ''] = await deliver(client, 'two', 1);
+  await client.xack(toyStream, consumerGroup, (await rows())[0]?.[0] ?? '');
+  assert.equal(await retire(client, toyStream, 'one'), true);
+  assert.deepEqual(await pending(client), [[entryId, 'two']]);
+});
+
+test('a consumer that Redis does not know, or a stream that is gone, retires at once', async () => {
+  await send(1);
+  await deliver(client, 'one', 1);
+  assert.equal(await retire(client, toyStream, 'stranger'), true);
+  await client.flushall();
+  assert.equal(await retire(client, toyStream, 'one'), true);
+});
+
+test('an entry that names no task is acked and deleted, alone', async () => {
+  await client.xadd(toyStream, '*', 'what', 'ever');
+  await send(1);
+  const [strange = '', entryId = ''] = await deliver(client, 'one', 2);
+  await discardEntry(client, toyStream, strange);
+  assert.deepEqual(await pending(client), [[entryId, 'one']]);
+  assert.deepEqual(
+    (await client.xrange(toyStream, '-', '+')).map(([id]) => id),
+    [entryId],
+  );
+});

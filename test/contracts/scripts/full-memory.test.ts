@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { beforeEach, test } from 'node:test';
+import { enqueue } from '../../../contracts/scripts/enqueue.js';
+import { defineScripts } from '../../../contracts/scripts/scripts.js';
+import { keysLeft, testRedis } from '../../redis.js';
+import { deliver, enqueueRequest, leaveOne, pending, resultBytes, toyKeys, toyStream } from '../../tasks.js';
+
+const MiB = 1024 * 1024;
+const redis = await testRedis({ extra: ['--maxmemory', '6mb'] });
+const client = defineScripts(redis.client());
+beforeEach(() => client.flushall());
+
+/** Fills Redis until it takes no more. */
+async function fill(): Promise<void> {
+  for (let size = MiB / 2; size >= 16; size /= 2) {
+    for (let i = 0; ; i++) {
+      const written = await client.set(`filler:${size}:${i}`, Buffer.alloc(size)).catch((error: unknown) => error);
+      if (written === 'OK') continue;
+      assert.match(String(written), /OOM/);
+      break;
+    }
+  }
+}
+
+const own = async () => (await keysLeft(client)).filter((key) => !key.startsWith('filler:'));
+
+test('where memory is full a task is refused as such, and leaves nothing', async () => {
+  await client.xgroup('CREATE', toyStream, 'consumers', '0', 'MKSTREAM');
+  await fill();
+  for (let i = 0; i < 20; i++)
+    await assert.rejects(enqueue(client, enqueueRequest({ image: Buffer.alloc(20_000, i) })), /OOM/);
+  assert.deepEqual(await own(), [toyStream]);
+  assert.equal(await client.xlen(toyStream), 0);
+});
+
+test('where memory is full tasks leave and make room', async () => {
+  const requests = Array.from({ length: 10 }, (_, i) => enqueueRequest({ image: Buffer.alloc(50_000, i) }));
+  for (const request of requests) await enqueue(client, request);
+  const entries = await deliver(client, 'one', 10);
+  await fill();
+  for (const [i, { id }] of requests.entries()) {
+    const left = await leaveOne(client, id, { entryId: entries[i] ?? '', result: resultBytes('["stored"]') });
+    assert.equal(left.how, 'left');
+    assert.deepEqual(await client.getBuffer(toyKeys.result(id)), resultBytes('["stored"]'));
+  }
+  assert.deepEqual(await own(), [...requests.map(({ id }) => toyKeys.result(id)), toyStream].sort());
+  assert.deepEqual(await pending(client), []);
+  assert.equal((await enqueue(client, enqueueRequest())).how, 'admitted');
+});
+
+test('an image larger than the memory that is left is refused whole: there is no task without its image', async () => {
+  await client.xgroup('CREATE', toyStream, 'consumers', '0', 'MKSTREAM');
+  await fill();
+  await client.del('filler:65536:0', 'filler:32768:0', 'filler:524288:0');
+  const sent = await enqueue(client, enqueueRequest({ image: Buffer.alloc(2 * MiB) })).catch((error: unknown) => error);
+  assert.match(String(sent), /OOM/);
+  assert.deepEqual(await own(), [toyStream]);
+  assert.equal(await client.xlen(toyStream), 0);
+});
+
+test('an image that takes the last of the memory does not stay behind when its task cannot be written', async () => {
+  await client.xgroup('CREATE', toyStream, 'consumers', '0', 'MKSTREAM');
+  await fill();
+  await client.del('filler:262144:0', 'filler:524288:0');
+  const request = enqueueRequest({ image: Buffer.alloc(700_000) });
+  const sent = await enqueue(client, request).catch((error: unknown) => error);
+  const left = await own();
+  if (sent instanceof Error) assert.deepEqual(left, [toyStream]);
+  else assert.ok(left.includes(toyKeys.task(request.id)) && left.includes(toyKeys.image(request.id)));
+});
