@@ -1,5 +1,6 @@
 // `npm start`: what it takes to go from a fresh checkout to a photo that was looked at. Only what must come before the
 // build is here; the rest is start.ts.
+import { stopWithNpm } from './abandoned.mjs';
 import { build } from './build.mjs';
 import { ensurePackages } from './packages.mjs';
 import * as terminal from './progress.mjs';
@@ -7,6 +8,7 @@ import { repoRoot } from './repo-root.mjs';
 
 const { bold, dim, step } = terminal;
 
+stopWithNpm();
 try {
   console.log(`\n${bold('Sampan')}  ${dim('image inference, from the edge across the stream and back')}\n`);
   await step('Packages', ensurePackages);

@@ -1,5 +1,6 @@
 // `npm test`, `npm run check`, `npm run test:long`: sets up what is missing, then checks. Words after `--` choose test
 // files by a part of their path. What can wait for the build is in test-run.ts.
+import { stopWithNpm } from './abandoned.mjs';
 import { build } from './build.mjs';
 import { ensurePackages } from './packages.mjs';
 import { step } from './progress.mjs';
@@ -8,6 +9,7 @@ import { repoRoot } from './repo-root.mjs';
 const words = process.argv.slice(2);
 const extent = words.includes('--check') ? 'check' : words.includes('--long') ? 'long' : 'test';
 
+stopWithNpm();
 try {
   await step('Packages', ensurePackages);
   await step('Build', build);

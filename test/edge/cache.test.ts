@@ -19,6 +19,7 @@ after(() => {
 });
 const sha256 = 'ab'.repeat(32);
 const answer = Buffer.from('{"a":1}');
+await Promise.all([writer, reader].map(untilReady));
 await writer.set(cacheKey('work'), encodeCached(sha256, answer));
 
 /** A cache whose lookups are counted, and whose time is moved by hand. */

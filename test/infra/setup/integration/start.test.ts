@@ -53,10 +53,22 @@ test('npm start says which part ended unasked, ends the rest, and fails', async 
   }
 });
 
+test('npm start ends everything when npm alone is told to stop', async () => {
+  const run = await started({}, ['npm', 'start']);
+  const family = descendants(run.process.pid ?? assert.fail());
+  assert.ok(family.length >= 5, 'start, two servers of Redis, a backend and an edge');
+  run.process.kill('SIGTERM');
+  while (family.some(isRunning)) await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.match(run.output(), /all that was started has ended/);
+});
+
 /** Starts everything and waits for the last line that start-up prints; fails with its output when it ends before. */
-async function started(env: Record<string, string>): Promise<{ process: ChildProcess; output: () => string }> {
+async function started(
+  env: Record<string, string>,
+  [program, ...args]: readonly [string, ...string[]] = [process.execPath, join('infra', 'setup', 'start.mjs')],
+): Promise<{ process: ChildProcess; output: () => string }> {
   const inherited = Object.entries(process.env).filter(([name]) => !['REDIS_URL', 'CACHE_REDIS_URL'].includes(name));
-  const child = spawn(process.execPath, [join('infra', 'setup', 'start.mjs')], {
+  const child = spawn(program, args, {
     env: { ...Object.fromEntries(inherited), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
