@@ -58,7 +58,10 @@ export default tseslint.config(
           paths: [onlyIn('onnxruntime-node', 'backend/model/session-worker.ts'), onlyIn('protobufjs', 'infra/models')],
         },
       ],
-      'no-restricted-properties': ['error', { object: 'process', property: 'env', message: 'configuration is passed in' }],
+      'no-restricted-properties': [
+        'error',
+        { object: 'process', property: 'env', message: 'configuration is passed in' },
+      ],
     },
   },
   { files: ['backend/model/session-worker.ts'], rules: { 'no-restricted-imports': 'off' } },
@@ -86,7 +89,11 @@ export default tseslint.config(
       // node:test gives promises that nobody needs to await.
       '@typescript-eslint/no-floating-promises': [
         'error',
-        { allowForKnownSafeCalls: [{ from: 'package', name: ['test', 'it', 'describe', 'suite'], package: 'node:test' }] },
+        {
+          allowForKnownSafeCalls: [
+            { from: 'package', name: ['test', 'it', 'describe', 'suite'], package: 'node:test' },
+          ],
+        },
       ],
       // Tests read foreign JSON and assert its fields one by one.
       '@typescript-eslint/no-unsafe-argument': 'off',

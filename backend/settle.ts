@@ -74,22 +74,19 @@ async function publish(client: Redis, byEdge: ReadonlyMap<string, readonly Reply
 
 /** Best effort, and nobody waits for it. */
 function rememberAnswers(deps: SettleDeps, settled: readonly Settled[]): void {
-  if (deps.cache?.status !== 'ready') return;
-  const pipeline = deps.cache.pipeline();
+  const { cache, metrics } = deps;
+  if (cache?.status !== 'ready') return;
   for (const { outcome, left } of settled) {
-    if (left && outcome.spec && outcome.result.outcome === 'succeeded') {
-      const { spec, result, delivery } = { spec: outcome.spec, result: outcome.result, delivery: outcome.delivery };
-      const { model, version, sha256 } = spec;
-      const { predictions, timing } = result;
-      const task = delivery.model.manifest.task;
-      const answer = answerBytes({ id: delivery.taskId, model, version, task, cache: 'hit', predictions, timing });
-      const key = cacheKey(workKey({ ...spec, canonicalParams: canonicalParams(spec.params) }));
-      pipeline.set(key, encodeCached(sha256, answer), 'EX', cacheSeconds(deps.cacheSeconds, deps.random));
-    }
+    const { spec, result, delivery } = outcome;
+    if (!left || !spec || result.outcome !== 'succeeded') continue;
+    const { model, version, sha256 } = spec;
+    const { predictions, timing } = result;
+    const task = delivery.model.manifest.task;
+    const answer = answerBytes({ id: delivery.taskId, model, version, task, cache: 'hit', predictions, timing });
+    const key = cacheKey(workKey({ ...spec, canonicalParams: canonicalParams(spec.params) }));
+    cache.set(key, encodeCached(sha256, answer), 'EX', cacheSeconds(deps.cacheSeconds, deps.random)).then(
+      () => metrics.cacheWrites.add(1, { outcome: 'written' }),
+      () => metrics.cacheWrites.add(1, { outcome: 'failed' }),
+    );
   }
-  if (pipeline.length === 0) return;
-  pipeline.exec().then(
-    () => deps.metrics.cacheWrites.add(pipeline.length, { outcome: 'written' }),
-    () => deps.metrics.cacheWrites.add(pipeline.length, { outcome: 'failed' }),
-  );
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { v7 as uuidv7 } from 'uuid';
+import { uuidv7 } from './uuid.js';
 import { modelNameSchema, modelVersionSchema } from './model.js';
 
 /** The form in which tasks are written; a reader refuses any other with a coded failure. */

@@ -1,7 +1,7 @@
 import type { Buffer } from 'node:buffer';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
-import { v7 as uuidv7 } from 'uuid';
+import { uuidv7 } from '../contracts/uuid.js';
 import { replyChannel } from '../contracts/keys.js';
 import { defineScripts } from '../contracts/scripts/scripts.js';
 import { listen } from '../infra/process/listen.js';
@@ -79,8 +79,7 @@ async function connect(config: EdgeConfig, logger: Logger, undo: Undo): Promise<
     return connection;
   };
   const client = kept(defineScripts(connectCommands(config.redisUrl, { name: 'edge-commands', logger })));
-  const cacheOptions = { name: 'edge-cache', logger, commandTimeoutMs: config.cacheTimeoutMs };
-  const cache = config.cache ? kept(connectCache(config.cacheRedisUrl, cacheOptions)) : undefined;
+  const cache = config.cache ? kept(connectCache(config.cacheRedisUrl, { name: 'edge-cache', logger })) : undefined;
   await untilReady(client, redisStartMs);
   await checkStreamRole(client);
   if (cache?.status === 'ready' && (await sameServer(client, cache))) {

@@ -1,4 +1,4 @@
-import { v7 as uuidv7 } from 'uuid';
+import { uuidv7 } from '../../contracts/uuid.js';
 
 const allowed = /^[A-Za-z0-9._-]{1,128}$/;
 

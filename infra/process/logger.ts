@@ -7,7 +7,8 @@ export interface LoggerOptions {
 }
 
 /** Bytes that are collected before they are written, and milliseconds after which fewer are written too. */
-const minLength = 4_096;
+const minLength = 65_536;
+const maxWrite = 262_144;
 const flushEveryMs = 200;
 
 /**
@@ -15,7 +16,7 @@ const flushEveryMs = 200;
  * does not stop the event loop; what is left is written when the process exits, also by process.exit().
  */
 export function createLogger({ level, name }: LoggerOptions): Logger {
-  const destination = pino.destination({ dest: 1, sync: false, minLength, periodicFlush: flushEveryMs });
+  const destination = pino.destination({ dest: 1, sync: false, minLength, maxWrite, periodicFlush: flushEveryMs });
   return pino(
     { level, name, base: { pid: process.pid }, formatters: { level: (label) => ({ level: label }) } },
     destination,

@@ -16,10 +16,19 @@ test('a task id tells model and partition', () => {
   }
 });
 
-test('ten thousand task ids are ten thousand, and sort by the time they were made at', () => {
+test('ten thousand task ids are ten thousand, and sort by the millisecond they were made in', () => {
   const ids = Array.from({ length: 10_000 }, () => newTaskId('toy'));
   assert.equal(new Set(ids).size, ids.length);
-  assert.deepEqual([...ids].sort(), ids);
+  const milliseconds = ids.map((id) => id.slice(0, 'toy.0.01234567-89ab'.length));
+  assert.deepEqual([...milliseconds].sort(), milliseconds);
+});
+
+test('a task id holds a UUID of version 7, with the time of now', () => {
+  const before = Date.now();
+  const [, , uuid = ''] = newTaskId('toy').split('.');
+  assert.match(uuid, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  const time = parseInt(uuid.replace('-', '').slice(0, 12), 16);
+  assert.ok(time >= before && time <= Date.now());
 });
 
 test('what is not a task id is not taken for one', () => {

@@ -39,7 +39,7 @@ export interface CrossingOptions {
 export async function runCrossing(options: CrossingOptions): Promise<readonly Round[]> {
   const binary = await serverBinary();
   const servers = await Promise.all(
-    (['stream', 'cache', 'stream'] as const).map((role) => startRedis({ role, binary, appendOnly: false })),
+    (['stream', 'cache', 'stream'] as const).map((role) => startRedis({ role, binary })),
   );
   const sink = await startOtlpSink();
   try {
@@ -85,7 +85,7 @@ async function runRounds(
   sides: readonly Side[],
   { rounds, tasks, callers }: CrossingOptions,
 ): Promise<readonly Round[]> {
-  for (const side of sides) await runRound(side, callers, Math.ceil(tasks / 4));
+  for (const side of sides) await runRound(side, callers, tasks);
   const measured: Round[] = [];
   for (let round = 0; round < rounds; round++) {
     const order = round % 2 === 0 ? sides : [...sides].reverse();

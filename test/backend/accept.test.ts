@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { beforeEach, test } from 'node:test';
+import { acceptEntry } from '../../backend/accept.js';
+import { simulatedModel } from '../../backend/model/simulated-model.js';
+import { readNew, ensureGroup, type RawEntry } from '../../backend/reader.js';
+import { enqueue } from '../../contracts/scripts/enqueue.js';
+import { defineScripts } from '../../contracts/scripts/scripts.js';
+import { newTaskId } from '../../contracts/task.js';
+import { until } from '../integration/system.js';
+import { seededRandom } from '../random.js';
+import { testRedis } from '../redis.js';
+import { enqueueRequest, pending, toyStream } from '../tasks.js';
+import { depsOn } from './deliveries.js';
+
+const redis = await testRedis();
+const client = defineScripts(redis.client());
+const model = simulatedModel({ manifest: { name: 'toy' } });
+const newer = simulatedModel({ manifest: { name: 'toy', version: '2' } });
+const deps = depsOn(client, [model]);
+beforeEach(async () => {
+  await client.flushall();
+  await ensureGroup(client, toyStream);
+});
+
+async function readOne(): Promise<RawEntry> {
+  const [entry] = await readNew(client, 'one', [toyStream], 1);
+  assert.ok(entry);
+  return entry;
+}
+
+test('an entry of an edge becomes a task, with its deadline in the clock of Redis', async () => {
+  const request = enqueueRequest({ timeLeftMs: 12_000 });
+  const enqueued = await enqueue(client, request);
+  const entry = await readOne();
+  const accepted = acceptEntry(deps, model, 'normal', entry);
+  assert.ok(accepted.ok);
+  const { delivery, spec, deadline } = accepted.task;
+  assert.deepEqual(spec, request.spec);
+  assert.equal(deadline, enqueued.how === 'admitted' && enqueued.deadline);
+  assert.deepEqual(
+    [delivery.taskId, delivery.entryId, delivery.bytes],
+    [request.id, entry.entryId, request.image.length],
+  );
+  assert.ok(delivery.queueMs >= 0 && delivery.queueMs < 600_000);
+});
+
+test('a task of another version of the model is refused, so that it comes back as such', async () => {
+  const request = enqueueRequest();
+  await enqueue(client, request);
+  const accepted = acceptEntry(deps, newer, 'normal', await readOne());
+  assert.ok(!accepted.ok);
+  const { result, reason, delivery } = accepted.outcome ?? {};
+  assert.deepEqual([result?.outcome === 'failed' && result.code, reason], ['model_version_gone', 'failed']);
+  assert.equal(delivery?.taskId, request.id);
+});
+
+test('an entry that cannot be read but names its task fails that task', async () => {
+  const id = newTaskId('toy');
+  await client.xadd(toyStream, '*', 'v', '9', 'id', id, 'what', 'is this');
+  const accepted = acceptEntry(deps, model, 'normal', await readOne());
+  assert.ok(!accepted.ok);
+  const { result, delivery } = accepted.outcome ?? {};
+  assert.deepEqual([result?.outcome === 'failed' && result.code, delivery?.taskId], ['task_unreadable', id]);
+});
+
+test('an entry that names no task is discarded, so that it does not come back for ever', async () => {
+  await client.xadd(toyStream, '*', 'what', 'ever');
+  const accepted = acceptEntry(deps, model, 'normal', await readOne());
+  assert.deepEqual(accepted, { ok: false, outcome: undefined });
+  await until(
+    () => client.xlen(toyStream),
+    (entries) => entries === 0,
+  );
+  assert.deepEqual(await pending(client), []);
+});
+
+test('whatever stands in an entry, nothing is thrown', () => {
+  const random = seededRandom(15);
+  for (let i = 0; i < 500; i++) {
+    const fields = Array.from({ length: random.int(12) }, () =>
+      random.pick([
+        'v',
+        'id',
+        'spec',
+        'trace',
+        'timeLeft',
+        '1',
+        newTaskId('toy'),
+        random.bytes(20).toString('latin1'),
+        '{}',
+      ]),
+    );
+    const accepted = acceptEntry(deps, model, 'normal', { stream: toyStream, entryId: `${i + 1}-1`, fields });
+    assert.equal(accepted.ok, false);
+  }
+});
