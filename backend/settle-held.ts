@@ -18,7 +18,7 @@ export async function settleHeld(
   let failure: unknown;
   try {
     const settled = await untilRedisAnswers('settle', state.retrying, () => settle(deps.settle, outcomes));
-    for (const one of settled) account(deps, state, one, memoryChange);
+    account(deps, state, settled, memoryChange);
   } catch (error) {
     failure = error;
     state.unsettled += outcomes.length;
@@ -33,19 +33,23 @@ export async function settleHeld(
   deps.metrics.settleSeconds.record((deps.now() - startedAt) / 1000, { model });
 }
 
-function account(deps: ConsumerDeps, state: ConsumerState, { outcome, left }: Settled, memoryChange: number): void {
-  const { delivery, reason, result, decodeMs, inferMs } = outcome;
-  const { name: model, version } = delivery.model.manifest;
-  state.settledCount.set(model, (state.settledCount.get(model) ?? 0) + 1);
-  if (left) {
-    deps.metrics.inferences.add(1, { model, model_version: version, outcome: reason });
-    deps.metrics.queueSeconds.record(delivery.queueMs / 1000, { model });
+function account(deps: ConsumerDeps, state: ConsumerState, settled: readonly Settled[], memoryChange: number): void {
+  const byReason = new Map<string, number>();
+  for (const { outcome, left } of settled) {
+    const { delivery, reason, result, decodeMs, inferMs } = outcome;
+    const { taskId, bytes, queueMs } = delivery;
+    if (left) {
+      byReason.set(reason, (byReason.get(reason) ?? 0) + 1);
+      deps.metrics.queueSeconds.record(queueMs / 1000, { model: delivery.model.manifest.name });
+    }
+    const ended = left ? reason : 'gone';
+    const code = result.outcome === 'failed' ? result.code : undefined;
+    deps.log.info({ taskId, bytes, outcome: ended, code, queueMs, decodeMs, inferMs, memoryChange }, 'task left');
   }
-  deps.log.info(
-    {
-      ...{ taskId: delivery.taskId, bytes: delivery.bytes, outcome: left ? reason : 'gone', queueMs: delivery.queueMs },
-      ...{ decodeMs, inferMs, memoryChange, code: result.outcome === 'failed' ? result.code : undefined },
-    },
-    'task left',
-  );
+  const manifest = settled[0]?.outcome.delivery.model.manifest;
+  if (!manifest) return;
+  const { name: model, version } = manifest;
+  state.settledCount.set(model, (state.settledCount.get(model) ?? 0) + settled.length);
+  for (const [outcome, count] of byReason)
+    deps.metrics.inferences.add(count, { model, model_version: version, outcome });
 }

@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import { Failure } from './failure.js';
 import { parseTaskId, taskFormat, taskSpecSchema, type TaskSpec } from './task.js';
 
@@ -12,58 +13,60 @@ export interface Entry {
 
 export type Decoded<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure };
 
-const known = ['v', 'id', 'timeLeft', 'trace', 'spec'] as const;
-type Field = (typeof known)[number];
-const isKnown = (name: string): name is Field => known.some((field) => field === name);
+const entrySchema = z.strictObject({
+  v: z.literal(taskFormat),
+  id: z.string().refine((id) => parseTaskId(id) !== undefined, 'is not a task id'),
+  timeLeftMs: z.int().nonnegative(),
+  trace: z.string().max(64),
+  spec: taskSpecSchema,
+});
+
+/** The one field of an entry. */
+const field = 'task';
+
+/** An entry as its stream keeps it, in the field `task`. */
+export function encodeEntry({ taskId, spec, timeLeftMs, traceparent }: Entry): string {
+  return JSON.stringify({ v: taskFormat, id: taskId, timeLeftMs, trace: traceparent, spec } satisfies Stored);
+}
+
+type Stored = z.input<typeof entrySchema>;
 
 /**
  * Reads the fields of an entry as Redis gives them: name, value, name, value, …
- * A missing, unknown or malformed field is the failure task_unreadable, naming it.
+ * What is missing, unknown or malformed is the failure task_unreadable, naming it.
  */
 export function decodeEntry(fields: readonly string[]): Decoded<Entry> {
-  const values = new Map<Field, string>();
-  if (fields.length % 2 !== 0) return unreadable('a field has no value');
-  for (let i = 0; i + 1 < fields.length; i += 2) {
-    const name = fields[i] ?? '';
-    if (!isKnown(name)) return unreadable(`unknown field "${name.slice(0, 64)}"`);
-    if (values.has(name)) return unreadable(`field "${name}" comes twice`);
-    values.set(name, fields[i + 1] ?? '');
-  }
-  const missing = known.find((name) => !values.has(name));
-  if (missing !== undefined) return unreadable(`missing field "${missing}"`);
-  if (values.get('v') !== String(taskFormat)) return unreadable(`format "${values.get('v')?.slice(0, 16)}"`);
-  const taskId = values.get('id') ?? '';
-  const timeLeft = values.get('timeLeft') ?? '';
-  if (!parseTaskId(taskId)) return unreadable('field "id" is not a task id');
-  if (!/^\d{1,15}$/.test(timeLeft)) return unreadable('field "timeLeft" is not a time');
-  const spec = decodeSpec(values.get('spec') ?? '');
-  if (!spec.ok) return spec;
-  const traceparent = values.get('trace') ?? '';
-  return { ok: true, value: { taskId, timeLeftMs: Number(timeLeft), spec: spec.value, traceparent } };
+  const unknown = fields.find((name, i) => i % 2 === 0 && name !== field);
+  if (unknown !== undefined) return unreadable(`unknown field "${unknown.slice(0, 64)}"`);
+  const [, text] = fields;
+  if (text === undefined) return unreadable(`missing field "${field}"`);
+  if (fields.length > 2) return unreadable(`more than one field "${field}"`);
+  const parsed = entrySchema.safeParse(parseJson(text));
+  if (!parsed.success) return unreadable(describe(parsed.error));
+  const { id, spec, timeLeftMs, trace } = parsed.data;
+  return { ok: true, value: { taskId: id, spec, timeLeftMs, traceparent: trace } };
 }
 
-/** The task id in fields that are otherwise unreadable, so that its waiters can still be told. */
+const withId = z.object({ id: z.string() });
+
+/** The task id in an entry that is otherwise unreadable, so that its waiters can still be told. */
 export function taskIdIn(fields: readonly string[]): string | undefined {
-  const at = fields.findIndex((name, i) => i % 2 === 0 && name === 'id');
-  const id = at < 0 ? undefined : fields[at + 1];
-  return id !== undefined && parseTaskId(id) ? id : undefined;
+  const at = fields.findIndex((name, i) => i % 2 === 0 && name === field);
+  const found = withId.safeParse(parseJson(fields[at + 1] ?? ''));
+  return at >= 0 && found.success && parseTaskId(found.data.id) ? found.data.id : undefined;
 }
 
-/** The spec of a task as its entry holds it. */
-export function encodeSpec(spec: TaskSpec): string {
-  return JSON.stringify(spec);
-}
-
-/** Reads what encodeSpec wrote; anything else is the failure task_unreadable. */
-function decodeSpec(text: string): Decoded<TaskSpec> {
+function parseJson(text: string): unknown {
   try {
-    const parsed = taskSpecSchema.safeParse(JSON.parse(text));
-    if (parsed.success) return { ok: true, value: parsed.data };
-    const issue = parsed.error.issues[0];
-    return unreadable(`spec: ${issue ? `${issue.path.join('.')} ${issue.message}` : 'not readable'}`);
+    return JSON.parse(text);
   } catch {
-    return unreadable('spec: not JSON');
+    return undefined;
   }
+}
+
+function describe(error: z.ZodError): string {
+  const [issue] = error.issues;
+  return issue ? `${issue.path.join('.') || field}: ${issue.message}`.slice(0, 200) : 'not readable';
 }
 
 function unreadable(what: string): { readonly ok: false; readonly failure: Failure } {

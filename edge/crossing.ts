@@ -3,12 +3,13 @@ import type { Buffer } from 'node:buffer';
 import { Failure } from '../contracts/failure.js';
 import { consumerGroup, partitionKeys } from '../contracts/keys.js';
 import { decodeResult, type Result } from '../contracts/result.js';
-import { enqueue, type AdmissionLimits, type Enqueued, type ShedLimit } from '../contracts/scripts/enqueue.js';
+import type { AdmissionLimits, Enqueued, ShedLimit } from '../contracts/scripts/enqueue.js';
 import { leave } from '../contracts/scripts/leave.js';
 import type { StreamClient } from '../contracts/scripts/scripts.js';
 import { newTaskId, type TaskSpec } from '../contracts/task.js';
 import { retryAfterSeconds } from './admission.js';
 import type { EdgeMetrics } from './metrics.js';
+import type { Producer } from './producer.js';
 import type { RequestTrace } from './telemetry.js';
 import { readStored, type Waiter, type WaitEnd } from './waiter.js';
 
@@ -40,8 +41,8 @@ export type Cross = (order: Order) => Promise<Crossed>;
 
 export interface CrossingDeps {
   readonly client: StreamClient;
+  readonly producer: Producer;
   readonly waiter: Waiter;
-  readonly edge: string;
   readonly limits: AdmissionLimits;
   readonly metrics: EdgeMetrics;
   /** Tasks per second that the live consumers of a model report together. */
@@ -76,10 +77,8 @@ async function send(deps: CrossingDeps, order: Order, id: string): Promise<Taken
   const { spec, work, image, timeLeftMs, trace } = order;
   const span = trace.child('enqueue', SpanKind.PRODUCER, enqueueAttributes(trace, spec, id));
   try {
-    const enqueued = await enqueue(deps.client, {
-      ...{ id, spec, work, image, timeLeftMs },
-      ...{ edge: deps.edge, limits: deps.limits, traceparent: trace.traceparent(span) },
-    });
+    const traceparent = trace.traceparent(span);
+    const enqueued = await deps.producer.enqueue({ id, spec, work, image, timeLeftMs, traceparent });
     deps.metrics.enqueued.add(1, { model: spec.model, how: enqueued.how });
     if (enqueued.how === 'shed') throw shed(deps, spec.model, enqueued.limit, enqueued.tasks);
     trace.endChild(span);

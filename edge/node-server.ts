@@ -19,6 +19,7 @@ import type { EdgeDeps, Readiness } from './deps.js';
 import { createEdgeMetrics } from './metrics.js';
 import { startModelView } from './models.js';
 import { closeGracefully, createNodeServer } from './node-http.js';
+import { createProducer } from './producer.js';
 import { createWaiter, type Waiter } from './waiter.js';
 import { within } from './within.js';
 
@@ -108,13 +109,14 @@ async function assemble(config: EdgeConfig, log: Logger, parts: Parts): Promise<
   undo.push(() => waiter.close());
   await listenForReplies(config, log, edge, waiter, undo);
   const limits = { maxTasks: config.maxTasks, maxBytes: config.maxTaskBytes };
+  const producer = createProducer({ client, edge, limits, nextTurn: setImmediate });
   const { tasksPerSecond } = models;
   return {
     ...{ config, clock, models, metrics },
     authenticate: anonymous,
     readBody: readNodeBody,
     clientAddress: (c) => nodeBindings(c).incoming.socket.remoteAddress ?? '',
-    cross: createCrossing({ client, waiter, edge, limits, metrics, tasksPerSecond, now }),
+    cross: createCrossing({ client, producer, waiter, limits, metrics, tasksPerSecond, now }),
     cache: cache ? createCache({ reader: cache, timeoutMs: config.cacheTimeoutMs, clock, metrics }) : noCache,
     tracer: telemetry.tracer,
     accessLog: accessLog.log,

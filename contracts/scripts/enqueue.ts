@@ -1,8 +1,9 @@
 import type { Buffer } from 'node:buffer';
-import { encodeSpec } from '../entry.js';
+import * as z from 'zod';
+import { encodeEntry } from '../entry.js';
 import { partitionKeys } from '../keys.js';
-import { taskFormat, type TaskSpec } from '../task.js';
-import { isList, type StreamClient } from './scripts.js';
+import type { Lane, TaskSpec } from '../task.js';
+import type { StreamClient } from './scripts.js';
 
 /** Most tasks and bytes of one model's partition that may be admitted at a time. */
 export interface AdmissionLimits {
@@ -10,15 +11,24 @@ export interface AdmissionLimits {
   readonly maxBytes: number;
 }
 
-export interface EnqueueRequest {
+/** One task that is sent. */
+export interface Enqueueing {
   readonly id: string;
   readonly spec: TaskSpec;
   readonly work: string;
   readonly image: Buffer;
-  readonly edge: string;
   /** Milliseconds until the deadline. */
   readonly timeLeftMs: number;
   readonly traceparent: string;
+}
+
+/** Where the tasks of one call go: they share a model's partition and a lane. */
+export interface EnqueueingTo {
+  readonly model: string;
+  readonly partition?: number;
+  readonly lane: Lane;
+  /** The edge that waits for them. */
+  readonly edge: string;
   readonly limits: AdmissionLimits;
 }
 
@@ -30,42 +40,52 @@ export type Enqueued =
   | { readonly how: 'admitted' | 'joined'; readonly id: string; readonly tasks: number; readonly deadline: number }
   | { readonly how: 'shed'; readonly limit: ShedLimit; readonly tasks: number };
 
-/** Milliseconds that an image outlives its deadline where its task never left. */
-const imageGraceMs = 60_000;
-
 /**
- * Joins equal work in flight, else admits or sheds; see enqueue.lua. The image and the script travel together.
- * @throws where Redis refuses either, or answers in a form that is not known
+ * Joins equal work in flight, else admits or sheds, for several tasks in one transaction; see enqueue.lua.
+ * @returns per task, in order, what became of it
+ * @throws where Redis refuses, or answers in a form that is not known; sending again is safe
  */
-export async function enqueue(client: StreamClient, request: EnqueueRequest): Promise<Enqueued> {
-  const { id, spec, work, image, edge, traceparent, limits } = request;
-  const keys = partitionKeys(spec.model);
-  const timeLeftMs = Math.max(0, Math.ceil(request.timeLeftMs));
-  const [, reply] = await Promise.all([
-    client.set(keys.image(id), image, 'PX', timeLeftMs + imageGraceMs),
-    client.sampanEnqueue(
-      ...[keys.tasks(spec.lane), keys.task(id), keys.image(id), keys.work, keys.load, keys.result(id)],
-      ...[
-        id,
-        encodeSpec(spec),
-        spec.sha256,
-        work,
-        spec.tenant,
-        edge,
-        image.length,
-        timeLeftMs,
-        traceparent,
-        taskFormat,
-      ],
-      ...[limits.maxTasks, limits.maxBytes, imageGraceMs],
-    ),
-  ]);
-  return readEnqueued(reply);
+export async function enqueue(
+  client: StreamClient,
+  to: EnqueueingTo,
+  tasks: readonly Enqueueing[],
+): Promise<readonly Enqueued[]> {
+  const keys = partitionKeys(to.model, to.partition);
+  const images: (string | Buffer)[] = [];
+  const keyList = [keys.tasks(to.lane), keys.work, keys.load];
+  const argumentList: (string | number)[] = [to.edge, to.limits.maxTasks, to.limits.maxBytes];
+  for (const task of tasks) {
+    const { id, spec, image } = task;
+    const timeLeftMs = Math.max(0, Math.ceil(task.timeLeftMs));
+    images.push(keys.image(id), image);
+    keyList.push(keys.task(id), keys.image(id), keys.result(id));
+    argumentList.push(id, spec.sha256, task.work, spec.tenant, image.length, timeLeftMs);
+    argumentList.push(encodeEntry({ taskId: id, spec, timeLeftMs, traceparent: task.traceparent }));
+  }
+  const replies = await transaction(client, images, [keyList.length, ...keyList, ...argumentList]);
+  if (replies.length !== tasks.length) throw new Error('the script enqueue answered for other tasks');
+  return replies.map(readEnqueued);
 }
 
-function readEnqueued(reply: unknown): Enqueued {
-  const [how, what, tasks, deadline]: readonly unknown[] = isList(reply) ? reply : [];
-  if ((how === 'admitted' || how === 'joined') && typeof what === 'string') {
+async function transaction(
+  client: StreamClient,
+  images: (string | Buffer)[],
+  scriptArguments: (string | number)[],
+): Promise<readonly string[]> {
+  const replies = await client
+    .multi()
+    .mset(...images)
+    .sampanEnqueue(...scriptArguments)
+    .exec();
+  const [mset, script] = replies ?? [];
+  const failed = mset?.[0] ?? script?.[0];
+  if (failed) throw failed;
+  return z.array(z.string()).parse(script?.[1]);
+}
+
+function readEnqueued(reply: string): Enqueued {
+  const [how, what, tasks, deadline] = reply.split(' ');
+  if ((how === 'admitted' || how === 'joined') && what !== undefined) {
     return { how, id: what, tasks: Number(tasks), deadline: Number(deadline) };
   }
   const limit = shedLimits.find((known) => known === what);

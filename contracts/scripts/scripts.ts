@@ -18,7 +18,7 @@ export type StreamClient = Redis | Cluster;
 
 /** Teaches a client the four state changes; every other function here needs a client that was taught. */
 export function defineScripts<Client extends StreamClient>(client: Client): Client {
-  client.defineCommand('sampanEnqueue', { numberOfKeys: 6, lua: scriptSources.enqueue });
+  client.defineCommand('sampanEnqueue', { lua: scriptSources.enqueue });
   client.defineCommand('sampanLeave', { lua: scriptSources.leave });
   client.defineCommand('sampanRenew', { numberOfKeys: 1, lua: scriptSources.renew });
   client.defineCommand('sampanRetire', { numberOfKeys: 1, lua: scriptSources.retire });

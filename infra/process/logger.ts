@@ -6,9 +6,8 @@ export interface LoggerOptions {
   readonly name: string;
 }
 
-/** Bytes that are collected before they are written, and milliseconds after which fewer are written too. */
-const minLength = 65_536;
-const maxWrite = 262_144;
+/** Lines that are collected before they are written, and milliseconds after which fewer are written too. */
+const linesAtOnce = 64;
 const flushEveryMs = 200;
 
 /**
@@ -16,9 +15,29 @@ const flushEveryMs = 200;
  * does not stop the event loop; what is left is written when the process exits, also by process.exit().
  */
 export function createLogger({ level, name }: LoggerOptions): Logger {
-  const destination = pino.destination({ dest: 1, sync: false, minLength, maxWrite, periodicFlush: flushEveryMs });
   return pino(
     { level, name, base: { pid: process.pid }, formatters: { level: (label) => ({ level: label }) } },
-    destination,
+    gatheredLines(),
   );
+}
+
+/** pino's own destination measures all that it has collected at every line; so it is given many lines at a time. */
+function gatheredLines(): { write(line: string): void } {
+  const destination = pino.destination({ dest: 1, sync: false });
+  let lines: string[] = [];
+  const flush = () => {
+    if (lines.length === 0) return;
+    destination.write(lines.join(''));
+    lines = [];
+  };
+  setInterval(flush, flushEveryMs).unref();
+  process.on('exit', () => {
+    flush();
+    destination.flushSync();
+  });
+  return {
+    write: (line) => {
+      if (lines.push(line) >= linesAtOnce) flush();
+    },
+  };
 }

@@ -18,7 +18,7 @@ const read = (count = 10) => readNew(blocking, 'one', [stream], count);
 const textsOf = (entries: Awaited<ReturnType<typeof readNew>>) => entries.map(({ fields }) => fields[1]);
 const blocked = () =>
   until(
-    async () => String(await client.info('clients')),
+    () => client.info('clients'),
     (info) => info.includes('blocked_clients:1'),
   );
 

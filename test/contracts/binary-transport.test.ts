@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { encodeCached, answerFor } from '../../contracts/cached.js';
 import { decodeEntry } from '../../contracts/entry.js';
 import { cacheKey, replyChannel } from '../../contracts/keys.js';

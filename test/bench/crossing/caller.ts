@@ -12,6 +12,7 @@ import { createCache } from '../../../edge/cache.js';
 import { createCrossing } from '../../../edge/crossing.js';
 import { createEdgeMetrics } from '../../../edge/metrics.js';
 import { startRequestTrace } from '../../../edge/telemetry.js';
+import { createProducer } from '../../../edge/producer.js';
 import { createWaiter } from '../../../edge/waiter.js';
 import {
   connectCache,
@@ -43,10 +44,9 @@ const subscriber = connectSubscriber(url, {
 subscriber.on('smessageBuffer', (_channel: Buffer, message: Buffer) => waiter.receive(message));
 await Promise.all([client, subscriber, ...(cacheClient ? [cacheClient] : [])].map((one) => untilReady(one, 10_000)));
 const cache = cacheClient && createCache({ reader: cacheClient, timeoutMs: 1000, clock, metrics });
-const cross = createCrossing({
-  ...{ client, waiter, edge, metrics, now: clock.now, tasksPerSecond: () => 0 },
-  limits: { maxTasks: 10_000, maxBytes: 1024 ** 3 },
-});
+const limits = { maxTasks: 10_000, maxBytes: 1024 ** 3 };
+const producer = createProducer({ client, edge, limits, nextTurn: setImmediate });
+const cross = createCrossing({ client, producer, waiter, limits, metrics, now: clock.now, tasksPerSecond: () => 0 });
 
 let made = 0;
 function madeUpDigests() {

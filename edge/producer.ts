@@ -1,0 +1,75 @@
+import { enqueue, type AdmissionLimits, type Enqueued, type Enqueueing } from '../contracts/scripts/enqueue.js';
+import type { StreamClient } from '../contracts/scripts/scripts.js';
+
+/** Sends tasks to their streams. */
+export interface Producer {
+  /** @throws where the stream cannot be reached or refuses; sending again is safe */
+  enqueue(task: Enqueueing): Promise<Enqueued>;
+}
+
+export interface ProducerDeps {
+  readonly client: StreamClient;
+  readonly edge: string;
+  readonly limits: AdmissionLimits;
+  /** Calls back when the present turn of the event loop is over, without a delay. */
+  readonly nextTurn: (callback: () => void) => void;
+}
+
+interface Waiting {
+  readonly task: Enqueueing;
+  resolve(enqueued: Enqueued): void;
+  reject(error: unknown): void;
+}
+
+/** Bounds of one transaction: Redis answers nobody else while it runs. */
+const mostTasks = 128;
+const mostBytes = 4 * 1024 * 1024;
+
+/** What is sent within one turn of the event loop travels together, by model and lane. */
+export function createProducer({ client, edge, limits, nextTurn }: ProducerDeps): Producer {
+  let waiting: Waiting[] = [];
+  const flush = () => {
+    const gathered = waiting;
+    waiting = [];
+    for (const group of groups(gathered)) void send(group);
+  };
+  const send = async (group: readonly Waiting[]) => {
+    const [first] = group;
+    if (!first) return;
+    const { model, lane } = first.task.spec;
+    try {
+      const tasks = group.map((one) => one.task);
+      const enqueued = await enqueue(client, { model, lane, edge, limits }, tasks);
+      enqueued.forEach((each, i) => group[i]?.resolve(each));
+    } catch (error) {
+      for (const one of group) one.reject(error);
+    }
+  };
+  return {
+    enqueue: (task) =>
+      new Promise((resolve, reject) => {
+        if (waiting.length === 0) nextTurn(flush);
+        waiting.push({ task, resolve, reject });
+      }),
+  };
+}
+
+/** Splits what was gathered by model and lane, and then by the bounds of one transaction. */
+function groups(gathered: readonly Waiting[]): readonly (readonly Waiting[])[] {
+  const done: Waiting[][] = [];
+  const open = new Map<string, { members: Waiting[]; bytes: number }>();
+  for (const one of gathered) {
+    const key = `${one.task.spec.model} ${one.task.spec.lane}`;
+    const bytes = one.task.image.length;
+    const group = open.get(key);
+    if (group && group.members.length < mostTasks && group.bytes + bytes <= mostBytes) {
+      group.members.push(one);
+      group.bytes += bytes;
+    } else {
+      const members = [one];
+      open.set(key, { members, bytes });
+      done.push(members);
+    }
+  }
+  return done;
+}
