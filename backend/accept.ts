@@ -19,10 +19,9 @@ export function acceptEntry(deps: ConsumerDeps, model: Model, lane: Lane, entry:
   const decoded = decodeEntry(fields);
   const admittedAt = Number.parseInt(entryId, 10);
   const queueMs = Math.max(0, deps.redisClock.now() - admittedAt);
-  const received = { stream, lane, entryId, model, queueMs };
-  if (!decoded.ok) return refuse(deps, received, fields, decoded.failure);
+  if (!decoded.ok) return refuse(deps, { stream, lane, entryId, model, queueMs }, fields, decoded.failure);
   const { taskId, spec, timeLeftMs, traceparent } = decoded.value;
-  const delivery = { ...received, taskId, traceparent, bytes: spec.bytes };
+  const delivery = { stream, lane, entryId, model, queueMs, taskId, traceparent, bytes: spec.bytes };
   const trace = startTaskTrace(deps.tracer, delivery, deps.consumer);
   const task = { delivery, spec, deadline: admittedAt + timeLeftMs, trace };
   const here = model.manifest.version;

@@ -4,6 +4,7 @@ import { encodeEntry } from '../entry.js';
 import { partitionKeys } from '../keys.js';
 import type { Lane, TaskSpec } from '../task.js';
 import type { StreamClient } from './scripts.js';
+import { scriptSources } from './sources.generated.js';
 
 /** Most tasks and bytes of one model's partition that may be admitted at a time. */
 export interface AdmissionLimits {
@@ -67,20 +68,25 @@ export async function enqueue(
   return replies.map(readEnqueued);
 }
 
+/** Sent command by command, not as the library's pipeline, which would copy all images once more. */
 async function transaction(
   client: StreamClient,
-  images: (string | Buffer)[],
-  scriptArguments: (string | number)[],
+  images: readonly (string | Buffer)[],
+  scriptArguments: readonly (string | number)[],
 ): Promise<readonly string[]> {
-  const replies = await client
-    .multi()
-    .mset(...images)
-    .sampanEnqueue(...scriptArguments)
-    .exec();
-  const [mset, script] = replies ?? [];
-  const failed = mset?.[0] ?? script?.[0];
-  if (failed) throw failed;
-  return z.array(z.string()).parse(script?.[1]);
+  const send = async () => {
+    const sent = [client.multi({ pipeline: false }), client.mset(...images), client.sampanEnqueue(...scriptArguments)];
+    const [replies] = await Promise.all([client.exec(), ...sent]);
+    return replies?.[1] ?? [new Error('the transaction gave no reply'), undefined];
+  };
+  let [error, reply] = await send();
+  if (error?.message.startsWith('NOSCRIPT')) {
+    // The library loads a script again where one command tells it to, but not from within a transaction.
+    await client.script('LOAD', scriptSources.enqueue);
+    [error, reply] = await send();
+  }
+  if (error) throw error;
+  return z.array(z.string()).parse(reply);
 }
 
 function readEnqueued(reply: string): Enqueued {

@@ -7,7 +7,7 @@ export interface LoggerOptions {
 }
 
 /** Lines that are collected before they are written, and milliseconds after which fewer are written too. */
-const linesAtOnce = 64;
+const linesAtOnce = 256;
 const flushEveryMs = 200;
 
 /**
