@@ -2,7 +2,13 @@ import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { canonicalParams } from '../contracts/params.js';
 import { encodeResult } from '../contracts/result.js';
-import type { AdmissionLimits, EnqueueRequest } from '../contracts/scripts/enqueue.js';
+import {
+  enqueue,
+  type AdmissionLimits,
+  type Enqueued,
+  type Enqueueing,
+  type EnqueueingTo,
+} from '../contracts/scripts/enqueue.js';
 import { leave, type Leaving, type Left } from '../contracts/scripts/leave.js';
 import type { StreamClient } from '../contracts/scripts/scripts.js';
 import { consumerGroup, partitionKeys, type PartitionKeys } from '../contracts/keys.js';
@@ -36,6 +42,9 @@ export function specOf({
     bytes: image.length,
   };
 }
+
+/** One task and where it goes. */
+export type EnqueueRequest = Enqueueing & Pick<EnqueueingTo, 'edge' | 'limits'>;
 
 export function enqueueRequest(wanted: WantedTask = {}): EnqueueRequest {
   const { image = Buffer.from('an image'), edge = 'edge-1', timeLeftMs = 60_000, limits = unlimited } = wanted;
@@ -76,4 +85,18 @@ export async function leaveOne(client: StreamClient, taskId: string, how: Partia
   const [left] = await leave(client, from, [{ taskId, reason: 'succeeded', ...how }]);
   if (!left) throw new Error('leave said nothing about the task');
   return left;
+}
+
+/** Sends one task alone. */
+export async function enqueueOne(client: StreamClient, request: EnqueueRequest): Promise<Enqueued> {
+  const { edge, limits, ...task } = request;
+  const { model, lane } = task.spec;
+  const [enqueued] = await enqueue(client, { model, lane, edge, limits }, [task]);
+  if (!enqueued) throw new Error('enqueue said nothing about the task');
+  return enqueued;
+}
+
+/** The task ids of entries, as XRANGE gives them. */
+export function idsIn(entries: readonly [string, string[]][]): string[] {
+  return entries.map(([, fields]) => String((JSON.parse(fields[1] ?? '{}') as { id?: unknown }).id));
 }

@@ -57,11 +57,9 @@ local function enqueue(taskKey, imageKey, resultKey, id, sha256, work, tenant, b
   end
   if redis.call('EXISTS', taskKey, resultKey) > 0 then
     local deadline = redis.call('HGET', taskKey, 'deadline')
-    if not deadline then
-      -- A result without a task: it ran and left before the command was sent again.
-      redis.call('DEL', imageKey)
-      if marked then redis.call('HDEL', KEYS[2], work) end
-    end
+    if marked then redis.call('HDEL', KEYS[2], work) end
+    -- A result without a task: it ran and left before the command was sent again.
+    if not deadline then redis.call('DEL', imageKey) end
     return 'admitted ' .. id .. ' ' .. amount('count') .. ' ' .. (deadline or 0)
   end
   local count, total = amount('count') + 1, amount('bytes') + bytes

@@ -3,13 +3,12 @@ import { beforeEach, test } from 'node:test';
 import { acceptEntry } from '../../backend/accept.js';
 import { simulatedModel } from '../../backend/model/simulated-model.js';
 import { readNew, ensureGroup, type RawEntry } from '../../backend/reader.js';
-import { enqueue } from '../../contracts/scripts/enqueue.js';
 import { defineScripts } from '../../contracts/scripts/scripts.js';
 import { newTaskId } from '../../contracts/task.js';
 import { until } from '../integration/system.js';
 import { seededRandom } from '../random.js';
 import { testRedis } from '../redis.js';
-import { enqueueRequest, pending, toyStream } from '../tasks.js';
+import { enqueueOne, enqueueRequest, pending, toyStream } from '../tasks.js';
 import { depsOn } from './deliveries.js';
 
 const redis = await testRedis();
@@ -30,7 +29,7 @@ async function readOne(): Promise<RawEntry> {
 
 test('an entry of an edge becomes a task, with its deadline in the clock of Redis', async () => {
   const request = enqueueRequest({ timeLeftMs: 12_000 });
-  const enqueued = await enqueue(client, request);
+  const enqueued = await enqueueOne(client, request);
   const entry = await readOne();
   const accepted = acceptEntry(deps, model, 'normal', entry);
   assert.ok(accepted.ok);
@@ -46,7 +45,7 @@ test('an entry of an edge becomes a task, with its deadline in the clock of Redi
 
 test('a task of another version of the model is refused, so that it comes back as such', async () => {
   const request = enqueueRequest();
-  await enqueue(client, request);
+  await enqueueOne(client, request);
   const accepted = acceptEntry(deps, newer, 'normal', await readOne());
   assert.ok(!accepted.ok);
   const { result, reason, delivery } = accepted.outcome ?? {};
@@ -56,7 +55,7 @@ test('a task of another version of the model is refused, so that it comes back a
 
 test('an entry that cannot be read but names its task fails that task', async () => {
   const id = newTaskId('toy');
-  await client.xadd(toyStream, '*', 'v', '9', 'id', id, 'what', 'is this');
+  await client.xadd(toyStream, '*', 'task', JSON.stringify({ v: 9, id, what: 'is this' }));
   const accepted = acceptEntry(deps, model, 'normal', await readOne());
   assert.ok(!accepted.ok);
   const { result, delivery } = accepted.outcome ?? {};

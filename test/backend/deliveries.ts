@@ -19,7 +19,14 @@ export function depsOn(client: Redis, models: readonly Model[], changes: Partial
   return {
     ...{ consumer: 'one', models, client, now, batchBytes: 1e6, random: () => 0.5, tracer: carryingTracer },
     connectBlocking: () => Promise.resolve(client.duplicate()),
-    settle: { client, cache: undefined, resultSeconds: 60, cacheSeconds: 60, metrics: silentMetrics, random: () => 0.5 },
+    settle: {
+      client,
+      cache: undefined,
+      resultSeconds: 60,
+      cacheSeconds: 60,
+      metrics: silentMetrics,
+      random: () => 0.5,
+    },
     redisClock: createRedisClock(client, () => performance.timeOrigin + performance.now()),
     log: pino({ level: 'silent' }),
     metrics: silentMetrics,

@@ -2,12 +2,11 @@ import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { simulatedModel } from '../../backend/model/simulated-model.js';
 import { fetchDeadline, fetchImages } from '../../backend/fetch.js';
-import { enqueue } from '../../contracts/scripts/enqueue.js';
 import { defineScripts } from '../../contracts/scripts/scripts.js';
 import { newTaskId } from '../../contracts/task.js';
 import { seededRandom } from '../random.js';
 import { testRedis } from '../redis.js';
-import { enqueueRequest, leaveOne } from '../tasks.js';
+import { enqueueOne, enqueueRequest, leaveOne } from '../tasks.js';
 import { deliveryOf } from './deliveries.js';
 
 const redis = await testRedis();
@@ -20,7 +19,7 @@ const deliveries = (ids: readonly string[]) => ids.map((taskId) => deliveryOf(mo
 test('images come in the order of their deliveries, byte for byte, and a task that has left has none', async () => {
   const random = seededRandom(14);
   const requests = Array.from({ length: 20 }, (_, i) => enqueueRequest({ image: random.bytes(1 + i * 100) }));
-  for (const request of requests) await enqueue(client, request);
+  for (const request of requests) await enqueueOne(client, request);
   const gone = requests[7];
   assert.ok(gone);
   await leaveOne(client, gone.id);
@@ -32,7 +31,7 @@ test('images come in the order of their deliveries, byte for byte, and a task th
 
 test('all images of a batch come by one command', async () => {
   const requests = Array.from({ length: 30 }, (_, i) => enqueueRequest({ image: Buffer.from(`${i}`) }));
-  for (const request of requests) await enqueue(client, request);
+  for (const request of requests) await enqueueOne(client, request);
   await client.config('RESETSTAT');
   await fetchImages(client, 'toy', deliveries(requests.map(({ id }) => id)));
   assert.match(await client.info('commandstats'), /cmdstat_mget:calls=1,/);
@@ -41,12 +40,12 @@ test('all images of a batch come by one command', async () => {
 test('a deadline is told as joins have left it, and not at all of a task that has left', async () => {
   const { how, ...first } = {
     deadline: 0,
-    ...(await enqueue(client, enqueueRequest({ id: newTaskId('toy'), timeLeftMs: 1000 }))),
+    ...(await enqueueOne(client, enqueueRequest({ id: newTaskId('toy'), timeLeftMs: 1000 }))),
   };
   assert.equal(how, 'admitted');
   const id = 'id' in first ? first.id : '';
   assert.equal(await fetchDeadline(client, 'toy', id), first.deadline);
-  await enqueue(client, enqueueRequest({ timeLeftMs: 100_000 }));
+  await enqueueOne(client, enqueueRequest({ timeLeftMs: 100_000 }));
   assert.ok(((await fetchDeadline(client, 'toy', id)) ?? 0) > first.deadline + 90_000);
   await leaveOne(client, id);
   assert.equal(await fetchDeadline(client, 'toy', id), undefined);

@@ -8,11 +8,10 @@ import { createRedisClock } from '../../backend/redis-clock.js';
 import { ensureGroup } from '../../backend/reader.js';
 import { registerKey } from '../../contracts/keys.js';
 import { liveConsumers, registrationLifeMs } from '../../contracts/register.js';
-import { enqueue } from '../../contracts/scripts/enqueue.js';
 import { defineScripts } from '../../contracts/scripts/scripts.js';
 import { until } from '../integration/system.js';
 import { testRedis } from '../redis.js';
-import { deliver, enqueueRequest, toyStream } from '../tasks.js';
+import { enqueueOne, deliver, enqueueRequest, toyStream } from '../tasks.js';
 import { depsOn } from './deliveries.js';
 
 const redis = await testRedis();
@@ -89,7 +88,7 @@ test('the rate that is told follows the tasks that were settled, and falls again
 
 test('the gauges count what waits, what is pending and who serves', async () => {
   await ensureGroup(client, toyStream);
-  for (const text of ['a', 'b', 'c']) await enqueue(client, enqueueRequest({ image: Buffer.from(text) }));
+  for (const text of ['a', 'b', 'c']) await enqueueOne(client, enqueueRequest({ image: Buffer.from(text) }));
   await deliver(client, 'one', 1);
   const other = await start('two');
   const { gauges, heartbeat } = await start('one');

@@ -9,14 +9,23 @@ import { Failure } from '../../contracts/failure.js';
 import { cacheKey, replyChannel } from '../../contracts/keys.js';
 import { decodeReplies } from '../../contracts/reply.js';
 import { decodeResult } from '../../contracts/result.js';
-import { enqueue, type EnqueueRequest } from '../../contracts/scripts/enqueue.js';
 import { defineScripts } from '../../contracts/scripts/scripts.js';
 import { startTelemetry } from '../../infra/process/telemetry.js';
 import { createBackendMetrics } from '../../backend/metrics.js';
 import { scrape } from '../exposition.js';
 import { until } from '../integration/system.js';
 import { keysLeft, testRedisPair } from '../redis.js';
-import { deliver, enqueueRequest, leaveOne, pending, toyKeys, toyStream, type WantedTask } from '../tasks.js';
+import {
+  enqueueOne,
+  type EnqueueRequest,
+  deliver,
+  enqueueRequest,
+  leaveOne,
+  pending,
+  toyKeys,
+  toyStream,
+  type WantedTask,
+} from '../tasks.js';
 import { readyTask } from './deliveries.js';
 
 const { stream, cache } = await testRedisPair();
@@ -54,7 +63,7 @@ interface Held {
 /** Tasks that were enqueued, delivered and inferred, and are not settled yet. */
 async function inferred(wanted: readonly WantedTask[]): Promise<Held> {
   const requests = wanted.map(enqueueRequest);
-  for (const request of requests) await enqueue(client, request);
+  for (const request of requests) await enqueueOne(client, request);
   const entryIds = await deliver(client, 'one', requests.length);
   const batch = requests.map((request, i) => {
     const { id: taskId, spec, image } = request;
@@ -94,7 +103,7 @@ test('an edge gets one message for a whole batch, with what it waits for and not
   }));
   const { requests, outcomes } = await inferred(wanted);
   // One of edge-2's tasks is waited for by edge-1 as well.
-  await enqueue(client, enqueueRequest({ image: Buffer.from('0'), edge: 'edge-1' }));
+  await enqueueOne(client, enqueueRequest({ image: Buffer.from('0'), edge: 'edge-1' }));
   await client.config('RESETSTAT');
   await settle(deps, outcomes);
   await until(

@@ -6,12 +6,11 @@ import { decodeEntry } from '../../contracts/entry.js';
 import { cacheKey, replyChannel } from '../../contracts/keys.js';
 import { decodeReplies, encodeReplies } from '../../contracts/reply.js';
 import { decodeResult } from '../../contracts/result.js';
-import { enqueue } from '../../contracts/scripts/enqueue.js';
 import { defineScripts } from '../../contracts/scripts/scripts.js';
 import { newTaskId } from '../../contracts/task.js';
 import { seededRandom } from '../random.js';
 import { testRedis } from '../redis.js';
-import { enqueueRequest, leaveOne, resultBytes, toyKeys, toyStream } from '../tasks.js';
+import { enqueueOne, enqueueRequest, leaveOne, resultBytes, toyKeys, toyStream } from '../tasks.js';
 
 const redis = await testRedis();
 const client = defineScripts(redis.client());
@@ -35,7 +34,7 @@ const predictionsIn = (bytes: Buffer) => {
 test('predictions of any bytes survive the stored result', async () => {
   for (const body of bodies) {
     const request = enqueueRequest({ image: body });
-    await enqueue(client, request);
+    await enqueueOne(client, request);
     const left = await leaveOne(client, request.id, { result: resultBytes(body) });
     assert.deepEqual(left, { how: 'left', edges: ['edge-1'] });
     const stored = await client.getBuffer(toyKeys.result(request.id));
@@ -47,7 +46,7 @@ test('predictions of any bytes survive the stored result', async () => {
 test('an image of any bytes survives its key, and its entry is read as it was written', async () => {
   for (const image of bodies) {
     const request = enqueueRequest({ image });
-    await enqueue(client, request);
+    await enqueueOne(client, request);
     assert.deepEqual(await client.getBuffer(toyKeys.image(request.id)), image);
     const [[, fields] = ['', []]] = await client.xrevrange(toyStream, '+', '-', 'COUNT', 1);
     const { id: taskId, spec, timeLeftMs } = request;

@@ -11,6 +11,7 @@ import { defineScripts } from '../../contracts/scripts/scripts.js';
 import { createCrossing, type Crossed, type Order } from '../../edge/crossing.js';
 import { createEdgeMetrics } from '../../edge/metrics.js';
 import { startRequestTrace } from '../../edge/telemetry.js';
+import { createProducer } from '../../edge/producer.js';
 import { createWaiter } from '../../edge/waiter.js';
 import { carryingTracer } from '../../infra/process/carrying-tracer.js';
 import { connectCommands, connectSubscriber, untilReady } from '../../infra/process/redis-connection.js';
@@ -28,6 +29,7 @@ import {
   toyStream,
   unlimited,
   type WantedTask,
+  idsIn,
 } from '../tasks.js';
 
 const redis = await testRedis();
@@ -70,8 +72,9 @@ async function edgeNamed(edge: string, url = redis.url) {
     redis.adopt(subscriber).on('smessageBuffer', (_channel: Buffer, message: Buffer) => waiter.receive(message));
   });
   const limits = unlimited;
+  const producer = createProducer({ client: commands, edge, limits, nextTurn: setImmediate });
   const cross = createCrossing({
-    ...{ client: commands, waiter, edge, limits, metrics, now },
+    ...{ client: commands, producer, waiter, limits, metrics, now },
     tasksPerSecond: () => 0,
   });
   return { cross, waiter };
@@ -90,8 +93,7 @@ function order(wanted: WantedTask = {}, signal?: AbortSignal): Order {
   return { spec, work, image, trace, signal, timeLeftMs: wanted.timeLeftMs ?? long };
 }
 
-const idsOfEntries = async () =>
-  (await client.xrange(toyStream, '-', '+')).map(([, fields]) => fields[fields.indexOf('id') + 1] ?? '');
+const idsOfEntries = async () => idsIn(await client.xrange(toyStream, '-', '+'));
 const taskSent = async (count = 1) => until(idsOfEntries, (ids) => ids.length === count);
 const waitersOf = (id: string, count: number) =>
   until(

@@ -1,11 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { partitionKeys } from '../../../contracts/keys.js';
-import { enqueue, type EnqueueRequest } from '../../../contracts/scripts/enqueue.js';
 import { defineScripts } from '../../../contracts/scripts/scripts.js';
 import { seededRandom } from '../../random.js';
 import { keysLeft, testRedis } from '../../redis.js';
-import { deliver, enqueueRequest, leaveOne, pending, resultBytes, toyStream } from '../../tasks.js';
+import {
+  enqueueOne,
+  type EnqueueRequest,
+  deliver,
+  enqueueRequest,
+  leaveOne,
+  pending,
+  resultBytes,
+  toyStream,
+} from '../../tasks.js';
 
 const steps = process.env['SAMPAN_TEST_LONG'] ? 20_000 : 2_000;
 const redis = await testRedis();
@@ -96,7 +104,7 @@ test('the account is exact after every step of a random walk, and at its end not
       const request = what < 5 && tasks.size > 0 ? sendAgain() : sendNew();
       sent.push(request);
       const expected = expectEnqueue(request);
-      const enqueued = await enqueue(client, request);
+      const enqueued = await enqueueOne(client, request);
       const got = `${enqueued.how} ${enqueued.how === 'shed' ? enqueued.limit : enqueued.id}`;
       assert.equal(got, expected, about);
       assert.equal(enqueued.tasks, tasks.size, about);

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { consumerGroup } from '../../../contracts/keys.js';
-import { enqueue } from '../../../contracts/scripts/enqueue.js';
 import { defineScripts, discardEntry, renew, retire } from '../../../contracts/scripts/scripts.js';
 import { testRedis } from '../../redis.js';
-import { deliver, enqueueRequest, leaveOne, pending, toyStream } from '../../tasks.js';
+import { enqueueOne, deliver, enqueueRequest, leaveOne, pending, toyStream } from '../../tasks.js';
 
 const redis = await testRedis();
 const client = defineScripts(redis.client());
@@ -12,7 +11,7 @@ beforeEach(() => client.flushall());
 
 async function send(count: number): Promise<string[]> {
   const requests = Array.from({ length: count }, (_, i) => enqueueRequest({ image: Buffer.from(`image ${i}`) }));
-  for (const request of requests) await enqueue(client, request);
+  for (const request of requests) await enqueueOne(client, request);
   return requests.map(({ id }) => id);
 }
 

@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { enqueue } from '../../../contracts/scripts/enqueue.js';
 import { defineScripts } from '../../../contracts/scripts/scripts.js';
 import { keysLeft, testRedis } from '../../redis.js';
-import { deliver, enqueueRequest, leaveOne, pending, resultBytes, toyKeys, toyStream } from '../../tasks.js';
+import {
+  enqueueOne,
+  deliver,
+  enqueueRequest,
+  leaveOne,
+  pending,
+  resultBytes,
+  toyKeys,
+  toyStream,
+} from '../../tasks.js';
 
 const MiB = 1024 * 1024;
 const redis = await testRedis({ extra: ['--maxmemory', '6mb'] });
@@ -28,14 +36,14 @@ test('where memory is full a task is refused as such, and leaves nothing', async
   await client.xgroup('CREATE', toyStream, 'consumers', '0', 'MKSTREAM');
   await fill();
   for (let i = 0; i < 20; i++)
-    await assert.rejects(enqueue(client, enqueueRequest({ image: Buffer.alloc(20_000, i) })), /OOM/);
+    await assert.rejects(enqueueOne(client, enqueueRequest({ image: Buffer.alloc(20_000, i) })), /OOM/);
   assert.deepEqual(await own(), [toyStream]);
   assert.equal(await client.xlen(toyStream), 0);
 });
 
 test('where memory is full tasks leave and make room', async () => {
   const requests = Array.from({ length: 10 }, (_, i) => enqueueRequest({ image: Buffer.alloc(50_000, i) }));
-  for (const request of requests) await enqueue(client, request);
+  for (const request of requests) await enqueueOne(client, request);
   const entries = await deliver(client, 'one', 10);
   await fill();
   for (const [i, { id }] of requests.entries()) {
@@ -45,14 +53,14 @@ test('where memory is full tasks leave and make room', async () => {
   }
   assert.deepEqual(await own(), [...requests.map(({ id }) => toyKeys.result(id)), toyStream].sort());
   assert.deepEqual(await pending(client), []);
-  assert.equal((await enqueue(client, enqueueRequest())).how, 'admitted');
+  assert.equal((await enqueueOne(client, enqueueRequest())).how, 'admitted');
 });
 
 test('an image larger than the memory that is left is refused whole: there is no task without its image', async () => {
   await client.xgroup('CREATE', toyStream, 'consumers', '0', 'MKSTREAM');
   await fill();
   assert.equal(await client.del('filler:524288:0'), 1);
-  await assert.rejects(enqueue(client, enqueueRequest({ image: Buffer.alloc(2 * MiB) })), /OOM/);
+  await assert.rejects(enqueueOne(client, enqueueRequest({ image: Buffer.alloc(2 * MiB) })), /OOM/);
   assert.deepEqual(await own(), [toyStream]);
   assert.equal(await client.xlen(toyStream), 0);
 });

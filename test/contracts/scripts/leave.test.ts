@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { consumerGroup } from '../../../contracts/keys.js';
-import { enqueue } from '../../../contracts/scripts/enqueue.js';
 import { leave } from '../../../contracts/scripts/leave.js';
 import { defineScripts } from '../../../contracts/scripts/scripts.js';
 import { connectCommands, untilReady } from '../../../infra/process/redis-connection.js';
 import { keysLeft, testRedis } from '../../redis.js';
 import {
+  enqueueOne,
   deliver,
   enqueueRequest,
   leaveOne,
@@ -23,7 +23,7 @@ beforeEach(() => client.flushall());
 
 async function inFlight(wanted: WantedTask = {}): Promise<string> {
   const request = enqueueRequest(wanted);
-  await enqueue(client, request);
+  await enqueueOne(client, request);
   return request.id;
 }
 
@@ -72,8 +72,8 @@ test('a batch leaves in one call, each with its own end, in order', async () => 
     ['a', 'b', 'c', 'd'].map((text) => inFlight({ image: Buffer.from(text), tenant: text })),
   );
   const [a = '', b = '', c = '', d = ''] = ids;
-  await enqueue(client, enqueueRequest({ image: Buffer.from('b'), edge: 'edge-2' }));
-  await enqueue(client, enqueueRequest({ image: Buffer.from('d') }));
+  await enqueueOne(client, enqueueRequest({ image: Buffer.from('b'), edge: 'edge-2' }));
+  await enqueueOne(client, enqueueRequest({ image: Buffer.from('d') }));
   await leaveOne(client, c);
   const ends = await leave(client, lane, [
     { taskId: a, reason: 'succeeded', result: resultBytes('["a"]') },
@@ -151,7 +151,7 @@ test('scripts that Redis forgot are sent again, also from within a pipeline', as
   for (let round = 0; round < 5; round++) {
     await client.script('FLUSH');
     const requests = Array.from({ length: 8 }, (_, i) => enqueueRequest({ image: Buffer.from(`${round} ${i}`) }));
-    const enqueued = await Promise.all(requests.map((request) => enqueue(piping, request)));
+    const enqueued = await Promise.all(requests.map((request) => enqueueOne(piping, request)));
     assert.deepEqual([...new Set(enqueued.map(({ how }) => how))], ['admitted']);
     await client.script('FLUSH');
     const ends = await Promise.all(requests.map(({ id }) => leaveOne(piping, id)));
