@@ -48,7 +48,7 @@ function simulatedModels(simulated: NonNullable<BackendConfig['simulatedDevice']
   const { baseMs, perImageMs, maxBatch } = simulated;
   const models = simulated.models.map((name) =>
     simulatedModel({
-      ...{ baseMs, perImageMs },
+      ...{ baseMs, perImageMs, keepsJournal: false },
       manifest: { name, batch: { simulated: { max: maxBatch, maxWaitMs: 0 } } },
     }),
   );

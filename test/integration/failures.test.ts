@@ -145,7 +145,11 @@ const ways: Record<FailureCode, () => Promise<Answer | undefined>> = {
       // A consumer of an older release finds a task of a newer one.
       const tasks = partitionKeys('later').tasks('normal');
       const [[entryId] = ['']] = await stream.xrange(tasks, '-', '+');
-      await stream.multi().del(tasks).xadd(tasks, entryId, 'v', '2', 'id', id, 'new', 'field').exec();
+      await stream
+        .multi()
+        .del(tasks)
+        .xadd(tasks, entryId, 'task', JSON.stringify({ v: 2, id, new: 'field' }))
+        .exec();
       await system.backend(servedBy(simulatedModel({ manifest: { name: 'later' } })));
     }),
   internal: () =>

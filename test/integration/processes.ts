@@ -52,7 +52,10 @@ export function startPart(
     line: (fits) =>
       new Promise((resolve, reject) => {
         const known = log.find(fits);
-        if (known) return resolve(known);
+        if (known) {
+          resolve(known);
+          return;
+        }
         const watch = (line: Record<string, unknown> | undefined) => {
           if (line && !fits(line)) return;
           watchers = watchers.filter((one) => one !== watch);
