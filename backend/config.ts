@@ -2,8 +2,14 @@ import { availableParallelism, hostname } from 'node:os';
 import * as z from 'zod';
 import { deviceKindSchema, modelNameSchema } from '../contracts/model.js';
 
-const port = z.coerce.number().pipe(z.int().min(0).max(65535));
-const count = z.coerce.number().pipe(z.int().min(1));
+const whole = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^\d{1,15}$/, `expected a whole number from ${String(min)} to ${String(max)}`)
+    .transform(Number)
+    .pipe(z.number().min(min).max(max));
+const port = whole(0, 65_535);
+const count = whole(1, 2 ** 49);
 const redisUrl = z.string().regex(/^rediss?:\/\//, 'must begin with redis:// or rediss://');
 
 /** A simulated device instead of real models, for tests and benchmarks. */
@@ -36,7 +42,7 @@ const environmentSchema = z.object({
     .transform((text) => text.split(',').filter((name) => name !== ''))
     .pipe(z.array(modelNameSchema)),
   SAMPAN_DEVICE: deviceKindSchema.exclude(['simulated']).default('cpu'),
-  SAMPAN_THREADS: z.coerce.number().pipe(z.int().min(1).max(256)).default(availableParallelism()),
+  SAMPAN_THREADS: whole(1, 256).default(availableParallelism()),
   SAMPAN_SIMULATED_DEVICE: json.pipe(simulatedDeviceSchema).optional(),
   SAMPAN_CONSUMER: z
     .string()
@@ -59,7 +65,9 @@ export type BackendConfig = Readonly<ReturnType<typeof readable>>;
  * @throws Error naming each variable that is wrong and what is allowed
  */
 export function loadConfig(environment: Readonly<Record<string, string | undefined>>): BackendConfig {
-  const parsed = environmentSchema.safeParse(environment);
+  // A variable that is set to nothing counts as not set.
+  const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const parsed = environmentSchema.safeParse(given);
   if (parsed.success) return Object.freeze(readable(parsed.data));
   const lines = parsed.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`);
   throw new Error(`the configuration is not usable:\n${lines.join('\n')}`);

@@ -16,7 +16,6 @@ const flag = (on: string, off: string, fallback: boolean) =>
 
 const redisUrl = z.string().regex(/^rediss?:\/\/\S+$/, 'expected a URL such as redis://127.0.0.1:6379');
 const MiB = 1024 * 1024;
-const day = 86_400;
 
 /** Every variable that the edge reads, by its name. */
 const variables = z.object({
@@ -31,8 +30,6 @@ const variables = z.object({
   SAMPAN_MAX_TIMEOUT_MS: whole(60_000, 1, 3_600_000),
   SAMPAN_MAX_TASKS: whole(10_000, 1, 100_000_000),
   SAMPAN_MAX_TASK_BYTES: whole(1024 * MiB, 1, 2 ** 50 - 1),
-  SAMPAN_RESULT_SECONDS: whole(60, 1, day),
-  SAMPAN_CACHE_SECONDS: whole(day, 1, 365 * day),
   SAMPAN_CACHE: flag('on', 'off', true),
   SAMPAN_CACHE_TIMEOUT_MS: whole(50, 1, 10_000),
   SAMPAN_LOOKUP_MD5_ONLY: flag('true', 'false', false),
@@ -60,8 +57,6 @@ const configSchema = variables
       /** Most admitted tasks, and their bytes, per model. */
       maxTasks: env.SAMPAN_MAX_TASKS,
       maxTaskBytes: env.SAMPAN_MAX_TASK_BYTES,
-      resultSeconds: env.SAMPAN_RESULT_SECONDS,
-      cacheSeconds: env.SAMPAN_CACHE_SECONDS,
       cache: env.SAMPAN_CACHE,
       cacheTimeoutMs: env.SAMPAN_CACHE_TIMEOUT_MS,
       lookupMd5Only: env.SAMPAN_LOOKUP_MD5_ONLY,

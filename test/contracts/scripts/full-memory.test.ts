@@ -64,3 +64,24 @@ test('an image larger than the memory that is left is refused whole: there is no
   assert.deepEqual(await own(), [toyStream]);
   assert.equal(await client.xlen(toyStream), 0);
 });
+
+test('where memory ends between an image and its task, neither is left behind', async () => {
+  const ends = new Set<string>();
+  for (const bytes of [100, 1_000, 20_000, 40_000]) {
+    for (let spare = 0; spare <= 4_000; spare += 400) {
+      await client.flushall();
+      await client.xgroup('CREATE', toyStream, 'consumers', '0', 'MKSTREAM');
+      await client.set('spare', Buffer.alloc(1 + bytes + spare));
+      await fill();
+      await client.del('spare');
+      const request = enqueueRequest({ image: Buffer.alloc(bytes, 1) });
+      const end = await enqueueOne(client, request).then(({ how }) => how, String);
+      const { load, work } = toyKeys;
+      const whole = [toyKeys.image(request.id), load, toyKeys.task(request.id), toyStream, work].sort();
+      const expected = end === 'admitted' ? whole : [toyStream];
+      assert.deepEqual(await own(), expected, `${bytes} bytes, ${spare} to spare: ${end}`);
+      ends.add(end === 'admitted' ? end : 'refused');
+    }
+  }
+  assert.deepEqual([...ends].sort(), ['admitted', 'refused']);
+});
