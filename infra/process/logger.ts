@@ -21,18 +21,24 @@ export function createLogger({ level, name }: LoggerOptions): Logger {
   );
 }
 
+/** Bytes that the destination would write by itself, and writes at most: more than there ever are. */
+const neverByItself = { minLength: 2 ** 29, maxWrite: 2 ** 30 };
+
 /** pino's own destination measures all that it has collected at every line; so it is given many lines at a time. */
 function gatheredLines(): { write(line: string): void } {
-  const destination = pino.destination({ dest: 1, sync: false });
+  const destination = pino.destination({ dest: 1, sync: false, ...neverByItself });
   let lines: string[] = [];
-  const flush = () => {
-    if (lines.length === 0) return;
-    destination.write(lines.join(''));
+  const handOver = () => {
+    if (lines.length > 0) destination.write(lines.join(''));
     lines = [];
+  };
+  const flush = () => {
+    handOver();
+    destination.flush();
   };
   setInterval(flush, flushEveryMs).unref();
   process.on('exit', () => {
-    flush();
+    handOver();
     destination.flushSync();
   });
   return {

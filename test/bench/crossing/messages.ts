@@ -44,5 +44,7 @@ export function obey(
       process.exit(1);
     });
   });
+  // A bench that has died must not leave its processes behind.
+  process.on('disconnect', () => process.exit());
   process.send?.({ ready: true });
 }
