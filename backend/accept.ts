@@ -25,6 +25,13 @@ export function acceptEntry(deps: ConsumerDeps, model: Model, lane: Lane, entry:
   const trace = startTaskTrace(deps.tracer, delivery, deps.consumer);
   const task = { delivery, spec, deadline: admittedAt + timeLeftMs, trace };
   const here = model.manifest.version;
+  if (spec.model !== model.manifest.name) {
+    const astray = new Failure(
+      'task_unreadable',
+      `the task is of model ${spec.model}, the stream of ${model.manifest.name}`,
+    );
+    return { ok: false, outcome: failedOutcome(task, astray, 'task_unreadable') };
+  }
   if (spec.version === here) return { ok: true, task };
   const gone = new Failure('model_version_gone', `the task asks for version ${spec.version}, here is ${here}`);
   return { ok: false, outcome: failedOutcome(task, gone, 'task_unreadable') };

@@ -5,10 +5,11 @@ import { publishModels } from '../contracts/catalogue.js';
 import { partitionKeys } from '../contracts/keys.js';
 import { defineScripts, retire } from '../contracts/scripts/scripts.js';
 import type { BackendConfig } from './config.js';
-import { startConsumer, type Consumer } from './consumer.js';
+import { createConsumerState, startConsumer, type Consumer, type ConsumerDeps } from './consumer.js';
 import { startHeartbeat, type Gauges } from './heartbeat.js';
 import { createBackendMetrics } from './metrics.js';
 import type { ServedModels } from './model/served-models.js';
+import { ensureGroup } from './reader.js';
 import { createRedisClock, type RedisClock } from './redis-clock.js';
 
 /** Connections of one backend process, opened by whoever starts it. */
@@ -50,19 +51,27 @@ export async function startBackend(deps: BackendDeps): Promise<Backend> {
     served.models.map((model) => model.manifest),
   );
 
+  for (const stream of streamsOf(served)) await ensureGroup(client, stream);
+
   const gauges: Gauges = { loads: [] };
-  const consumer = startConsumer(consumerDeps(deps, client, redisClock, gauges));
+  const giveUp = new AbortController();
+  const own = consumerDeps(deps, client, redisClock, gauges);
+  const state = createConsumerState(own, giveUp.signal);
+  const { consumer: name } = config;
   const heartbeat = await startHeartbeat({
-    ...{ client, redisClock, gauges, consumer: config.consumer, state: consumer.state },
-    ...{ models: served.models, device: served.device },
+    ...{ client, redisClock, gauges, consumer: name, state, models: served.models, device: served.device },
   });
+  // Last of all: whoever reads must be able to finish.
+  const consumer = startConsumer(own, state, giveUp);
   let draining = false;
   return {
     consumer,
     reasonsNotReady: () => [
       ...(draining ? ['draining'] : []),
       ...(heartbeat.reachesRedis ? [] : ['Redis does not answer']),
-      ...(redisClock.now() - consumer.state.lastReadAt > longestSilenceMs && !isFull(consumer) ? ['not reading'] : []),
+      ...(redisClock.now() - consumer.state.lastReadAt > longestSilenceMs && consumer.state.held === 0
+        ? ['not reading']
+        : []),
     ],
     drain: async () => {
       draining = true;
@@ -74,7 +83,7 @@ export async function startBackend(deps: BackendDeps): Promise<Backend> {
   };
 }
 
-function consumerDeps(deps: BackendDeps, client: Redis, redisClock: RedisClock, gauges: Gauges) {
+function consumerDeps(deps: BackendDeps, client: Redis, redisClock: RedisClock, gauges: Gauges): ConsumerDeps {
   const { config, served, connections, tracer, log } = deps;
   const metrics = createBackendMetrics(deps.meter, () => gauges.loads);
   const { resultSeconds, cacheSeconds, batchBytes, consumer } = config;
@@ -88,14 +97,12 @@ function consumerDeps(deps: BackendDeps, client: Redis, redisClock: RedisClock, 
   };
 }
 
-/** A full consumer does not read, and is well. */
-function isFull(consumer: Consumer): boolean {
-  return consumer.state.held > 0;
+function streamsOf(served: ServedModels): readonly string[] {
+  return served.models.map((model) => partitionKeys(model.manifest.name).tasks('normal'));
 }
 
 async function retireEverywhere({ config, served, log }: BackendDeps, client: Redis): Promise<void> {
-  for (const model of served.models) {
-    const stream = partitionKeys(model.manifest.name).tasks('normal');
+  for (const stream of streamsOf(served)) {
     const gone = await retire(client, stream, config.consumer);
     if (!gone) log.warn({ stream }, 'entries are still held here; the consumer stays in the group for others to claim');
   }

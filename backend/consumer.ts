@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import type { Tracer } from '@opentelemetry/api';
@@ -39,7 +40,9 @@ export interface ConsumerState {
   intakeEnded: boolean;
   /** Tasks that were delivered and have not left. */
   held: number;
-  /** Tasks whose end Redis did not take in time. */
+  /** What is being settled. */
+  readonly settling: Set<Promise<void>>;
+  /** Tasks whose end Redis did not take, or that were given up at the end of a drain. */
   unsettled: number;
   /** Milliseconds of Redis's clock. */
   lastReadAt: number;
@@ -54,43 +57,61 @@ export interface Consumer {
   readonly failed: Promise<unknown>;
   /** Whether tasks were given up unsettled; they stay pending. */
   leftPending(): boolean;
-  /** Stops reading and finishes what is held; resolves when nothing is. Past `giveUpMs` Redis is not waited for. */
+  /**
+   * Stops reading and finishes what is held; resolves when nothing is. Past `giveUpMs` no run is begun, Redis is waited
+   * for no longer, and a run that goes on has the model's run limit to end.
+   */
   drain(giveUpMs: number): Promise<void>;
 }
 
-/** Starts reading, batching, inferring and settling for every model on one device. */
-export function startConsumer(deps: ConsumerDeps): Consumer {
-  const reading = new AbortController();
-  const giving = new AbortController();
-  const state: ConsumerState = {
+/** The state of a consumer that has not begun; `giveUp` is aborted when Redis and the device are waited for no longer. */
+export function createConsumerState(
+  deps: Pick<ConsumerDeps, 'models' | 'redisClock' | 'log' | 'random'>,
+  giveUp: AbortSignal,
+): ConsumerState {
+  return {
     holdings: new Map(deps.models.map((model) => [model.manifest.name, createHolding(model)])),
     work: createSignal(),
     intakeEnded: false,
     held: 0,
+    settling: new Set(),
     unsettled: 0,
     lastReadAt: deps.redisClock.now(),
     settledCount: new Map(),
-    retrying: { log: deps.log, random: deps.random, signal: giving.signal },
+    retrying: { log: deps.log, random: deps.random, signal: giveUp },
   };
+}
+
+/** Starts reading, batching, inferring and settling for every model on one device. */
+export function startConsumer(deps: ConsumerDeps, state: ConsumerState, giveUp: AbortController): Consumer {
+  const reading = new AbortController();
   const intakes = [...state.holdings.values()].map((holding) => takeIn(deps, state, holding, reading.signal));
   const intake = Promise.all(intakes).finally(() => {
     state.intakeEnded = true;
     state.work.notify();
   });
-  const device = runDevice(deps, state);
+  const done = Promise.all([intake, runDevice(deps, state)]).then(() => Promise.all(state.settling));
   return {
     state,
-    failed: Promise.all([intake, device]).then(
+    failed: done.then(
       () => new Promise(() => undefined),
       (error: unknown) => error,
     ),
-    leftPending: () => state.unsettled > 0,
+    leftPending: () => state.held > 0 || state.unsettled > 0,
     drain: async (giveUpMs) => {
-      const bound = setTimeout(() => giving.abort(), giveUpMs);
+      const bound = setTimeout(() => {
+        giveUp.abort();
+        state.work.notify();
+      }, giveUpMs);
       reading.abort();
       for (const holding of state.holdings.values()) holding.roomChanged.notify();
-      await Promise.all([intake, device]);
+      // A run cannot be interrupted; one that has not begun when the bound is over does not begin any more.
+      await Promise.race([done, sleep(giveUpMs + longestRunMs(deps.models), undefined, { ref: false })]);
       clearTimeout(bound);
     },
   };
+}
+
+function longestRunMs(models: readonly Model[]): number {
+  return Math.max(0, ...models.map((model) => model.manifest.runLimitMs));
 }

@@ -17,24 +17,19 @@ const mostUnsettledBatches = 4;
 
 /** Keeps the device busy while there is work: form a batch, run it, settle it while the next one runs. */
 export async function runDevice(deps: ConsumerDeps, state: ConsumerState): Promise<void> {
-  const settling = new Set<Promise<void>>();
-  for (;;) {
+  while (!state.retrying.signal.aborted) {
     const decision = nextBatch([...state.holdings.values()].map(readyQueue), deps.now());
     const holding = decision.run ? state.holdings.get(decision.model) : undefined;
     if (decision.run && holding) {
-      const outcomes = await runBatch(deps, state, holding, decision);
-      const settled = settleHeld(deps, state, outcomes.list, outcomes.memoryChange).finally(() =>
-        settling.delete(settled),
-      );
-      settling.add(settled);
-      if (settling.size >= mostUnsettledBatches) await Promise.race(settling);
+      const { list, memoryChange } = await runBatch(deps, state, holding, decision);
+      void settleHeld(deps, state, list, memoryChange);
+      if (state.settling.size >= mostUnsettledBatches) await Promise.race(state.settling);
     } else if (state.intakeEnded && !decision.run && decision.lookAgainMs === undefined) {
-      break;
+      return;
     } else {
       await state.work.wait(decision.run ? undefined : decision.lookAgainMs);
     }
   }
-  await Promise.all(settling);
 }
 
 interface Outcomes {
@@ -48,9 +43,8 @@ async function runBatch(deps: ConsumerDeps, state: ConsumerState, holding: Holdi
   holding.running = taken.length;
   try {
     const { batch, expired } = await splitExpired(deps, state, taken);
-    return batch.length > 0
-      ? await inferBatch(deps, holding, decision, batch, expired)
-      : { list: expired, memoryChange: 0 };
+    void settleHeld(deps, state, expired);
+    return batch.length > 0 ? await inferBatch(deps, holding, decision, batch) : { list: [], memoryChange: 0 };
   } finally {
     holding.running = 0;
     holding.roomChanged.notify();
@@ -62,7 +56,6 @@ async function inferBatch(
   holding: Holding,
   { model, closed }: Run,
   batch: readonly Ready[],
-  expired: readonly Outcome[],
 ): Promise<Outcomes> {
   const { version } = holding.model.manifest;
   const about = { model, version, device: holding.model.device, size: batch.length, closed };
@@ -76,12 +69,12 @@ async function inferBatch(
 
   const executed = await executeBatch(holding.model, batch, deps.now);
 
-  spans.forEach((span) => endSpan(span));
+  spans.forEach((span) => endSpan(span, executed.error));
   endSpan(batchSpan);
   deps.metrics.inferSeconds.record(executed.inferMs / 1000, { model });
   deps.metrics.batchSize.record(batch.length, { model, closed });
   const memoryChange = residentBytes() - memoryBefore;
-  return { list: [...expired, ...executed.outcomes], memoryChange };
+  return { list: executed.outcomes, memoryChange };
 }
 
 interface Split {
@@ -97,7 +90,7 @@ async function splitExpired(deps: ConsumerDeps, state: ConsumerState, tasks: rea
   // Requests that joined meanwhile may have later deadlines.
   const deadlines = await untilRedisAnswers('deadline', state.retrying, () =>
     Promise.all(late.map(({ spec, delivery }) => fetchDeadline(deps.client, spec.model, delivery.taskId))),
-  );
+  ).catch((): undefined[] => []);
   const expired = new Set(late.filter((_, i) => (deadlines[i] ?? 0) <= now));
   const failure = new Failure('deadline_exceeded', 'the deadline passed before the device was free');
   return {

@@ -23,6 +23,8 @@ export interface Outcome {
 export interface Executed {
   readonly outcomes: readonly Outcome[];
   readonly inferMs: number;
+  /** Why the run as a whole failed. */
+  readonly error?: unknown;
 }
 
 /**
@@ -37,7 +39,7 @@ export async function executeBatch(model: Model, batch: readonly Ready[], now: (
     return { inferMs, outcomes: batch.map((task, i) => judge(model, task, raw[i], inferMs, batch.length)) };
   } catch (error) {
     const inferMs = now() - startedAt;
-    return { inferMs, outcomes: batch.map((task) => failedOutcome(task, error, 'inference_failed', inferMs)) };
+    return { inferMs, error, outcomes: batch.map((task) => failedOutcome(task, error, 'inference_failed', inferMs)) };
   }
 }
 

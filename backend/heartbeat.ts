@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { keepPublished } from '../contracts/catalogue.js';
 import { consumerGroup, partitionKeys } from '../contracts/keys.js';
 import type { DeviceKind } from '../contracts/model.js';
 import { heartbeatMs, liveConsumers, register, unregister, type Registration } from '../contracts/register.js';
@@ -42,20 +43,29 @@ export async function startHeartbeat(deps: HeartbeatDeps): Promise<Heartbeat> {
   let stateName: Registration['state'] = 'ready';
   let reachesRedis = true;
 
+  const manifests = deps.models.map((model) => model.manifest);
   const beat = async () => {
     await deps.redisClock.measure();
+    await keepPublished(deps.client, manifests);
     await register(deps.client, registration(deps, rates, stateName, startedAt), deps.redisClock.now());
-    deps.gauges.loads = await readLoads(deps);
   };
-  const tick = () =>
-    beat().then(
+  let last: Promise<unknown> = Promise.resolve();
+  const tick = () => {
+    last = beat().then(
       () => (reachesRedis = true),
       () => (reachesRedis = false),
     );
+    return last;
+  };
   await beat();
   const timer = setInterval(() => {
     for (const [name, rate] of rates) rate.sample(deps.state.settledCount.get(name) ?? 0);
     void tick();
+    // What the gauges show is not worth a beat: streams or groups may be missing for a moment.
+    void readLoads(deps).then(
+      (loads) => (deps.gauges.loads = loads),
+      () => undefined,
+    );
   }, heartbeatMs);
 
   return {
@@ -68,6 +78,7 @@ export async function startHeartbeat(deps: HeartbeatDeps): Promise<Heartbeat> {
     },
     stop: async () => {
       clearInterval(timer);
+      await last;
       await unregister(deps.client, deps.consumer);
     },
   };

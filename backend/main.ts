@@ -50,6 +50,7 @@ async function serveUntilTold(config: BackendConfig, log: Logger): Promise<void>
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
   void running.failed.then((error) => {
+    if (stopping) return;
     log.fatal({ err: error }, 'the device is lost, or the consumer cannot go on');
     process.exit(exitCodes.deviceLost);
   });

@@ -1,10 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { startHealthServer } from '../infra/process/health-server.js';
 import { connectBlocking, connectCache, connectCommands, untilReady } from '../infra/process/redis-connection.js';
 import { checkStreamRole, sameServer } from '../infra/process/redis-role.js';
 import { startTelemetry } from '../infra/process/telemetry.js';
-import { startBackend, type BackendConnections } from './backend.js';
+import { startBackend, type Backend, type BackendConnections } from './backend.js';
 import type { BackendConfig } from './config.js';
 import type { ServedModels } from './model/served-models.js';
 import { blockMs } from './reader.js';
@@ -20,6 +21,9 @@ export interface RunningProcess {
   /** Drains and closes all; resolves with whether everything that was held has left. */
   stop(): Promise<boolean>;
 }
+
+/** Milliseconds that the end of a process waits for its sessions to close. */
+const closeLimitMs = 10_000;
 
 /** Milliseconds that start-up waits for Redis. */
 const redisStartMs = 15_000;
@@ -44,19 +48,21 @@ export async function startProcess({ config, served, log, env }: ProcessOptions)
     ...{ host: config.host, metricsPort: config.metricsPort, env },
   });
   const { tracer, meter } = telemetry;
-  const backend = await startBackend({ config, connections, served, tracer, meter, log });
+  let started: Backend | undefined;
   const health = await startHealthServer({
     ...{ host: config.host, port: config.healthPort },
     live: () => true,
     ready: () => {
-      const reasons = backend.reasonsNotReady();
+      const reasons = started?.reasonsNotReady() ?? ['starting'];
       return { ready: reasons.length === 0, reasons };
     },
     describe: () => ({
-      ...{ consumer: config.consumer, device: served.device, held: backend.consumer.state.held },
+      ...{ consumer: config.consumer, device: served.device, held: started?.consumer.state.held ?? 0 },
       models: served.models.map((model) => `${model.manifest.name}@${model.manifest.version}`),
     }),
   });
+  const backend = await startBackend({ config, connections, served, tracer, meter, log });
+  started = backend;
   log.info({ health: health.url, metrics: telemetry.metricsUrl, ...describe(config, served.models.length) }, 'ready');
   return {
     healthUrl: health.url,
@@ -65,10 +71,11 @@ export async function startProcess({ config, served, log, env }: ProcessOptions)
     failed: Promise.race([served.failed, backend.consumer.failed]),
     stop: async () => {
       await backend.drain();
-      await served.close();
+      // A run that hangs would keep its session for ever.
+      await Promise.race([served.close(), sleep(closeLimitMs, undefined, { ref: false })]);
       connections.close();
       await Promise.all([health.close(), telemetry.shutdown()]);
-      return backend.consumer.state.held === 0 && !backend.consumer.leftPending();
+      return !backend.consumer.leftPending();
     },
   };
 }

@@ -8,15 +8,19 @@ export interface RedisClock {
   measure(): Promise<void>;
 }
 
+const longestRoundTripMs = 100;
+
 /** @param localNow milliseconds of this host's clock */
 export function createRedisClock(client: Redis, localNow: () => number): RedisClock {
-  let offset = 0;
+  let offset: number | undefined;
   return {
-    now: () => localNow() + offset,
+    now: () => localNow() + (offset ?? 0),
     measure: async () => {
       const asked = localNow();
       const [seconds, micros] = await client.time();
       const answered = localNow();
+      // A slow answer says little about the time at which it was made.
+      if (offset !== undefined && answered - asked > longestRoundTripMs) return;
       offset = Number(seconds) * 1000 + Number(micros) / 1000 - (asked + answered) / 2;
     },
   };

@@ -1,36 +1,59 @@
 import { Failure } from '../contracts/failure.js';
 import type { ConsumerDeps, ConsumerState } from './consumer.js';
 import type { Outcome } from './executor.js';
-import { untilRedisAnswers } from './retry.js';
+import { isRefusal, untilRedisAnswers } from './retry.js';
 import { settle, type Settled } from './settle.js';
 import { endSpan } from './telemetry.js';
 
 /** Settles outcomes of held tasks and accounts for them; never rejects. What cannot be settled stays pending. */
-export async function settleHeld(
+export function settleHeld(
   deps: ConsumerDeps,
   state: ConsumerState,
   outcomes: readonly Outcome[],
   memoryChange = 0,
 ): Promise<void> {
-  if (outcomes.length === 0) return;
+  if (outcomes.length === 0) return Promise.resolve();
+  const settling = settleAndAccount(deps, state, outcomes, memoryChange).finally(() => state.settling.delete(settling));
+  state.settling.add(settling);
+  return settling;
+}
+
+async function settleAndAccount(
+  deps: ConsumerDeps,
+  state: ConsumerState,
+  outcomes: readonly Outcome[],
+  memoryChange: number,
+): Promise<void> {
   const startedAt = deps.now();
   const spans = outcomes.map((outcome) => outcome.trace.child('settle'));
-  let failure: unknown;
-  try {
-    const settled = await untilRedisAnswers('settle', state.retrying, () => settle(deps.settle, outcomes));
-    account(deps, state, settled, memoryChange);
-  } catch (error) {
-    failure = error;
-    state.unsettled += outcomes.length;
-    deps.log.error({ err: error, tasks: outcomes.length }, 'tasks could not be settled and stay pending');
-  }
+  const settled = await settleAll(deps, state, outcomes);
+  account(deps, state, settled, memoryChange);
   state.held -= outcomes.length;
-  spans.forEach((span) => endSpan(span, failure));
+  spans.forEach((span) => endSpan(span));
   for (const { trace, result } of outcomes) {
     trace.end(result.outcome === 'failed' ? new Failure(result.code, result.detail) : undefined);
   }
   const model = outcomes[0]?.delivery.model.manifest.name ?? '';
   deps.metrics.settleSeconds.record((deps.now() - startedAt) / 1000, { model });
+}
+
+/** Where Redis refuses a batch they are settled one by one, so that one broken task does not keep the others. */
+async function settleAll(
+  deps: ConsumerDeps,
+  state: ConsumerState,
+  outcomes: readonly Outcome[],
+): Promise<readonly Settled[]> {
+  try {
+    return await untilRedisAnswers('settle', state.retrying, () => settle(deps.settle, outcomes));
+  } catch (error) {
+    if (outcomes.length > 1 && isRefusal(error)) {
+      return (await Promise.all(outcomes.map((outcome) => settleAll(deps, state, [outcome])))).flat();
+    }
+    state.unsettled += outcomes.length;
+    const taskIds = outcomes.map((outcome) => outcome.delivery.taskId);
+    deps.log.error({ err: error, taskIds }, 'tasks could not be settled and stay pending');
+    return [];
+  }
 }
 
 function account(deps: ConsumerDeps, state: ConsumerState, settled: readonly Settled[], memoryChange: number): void {

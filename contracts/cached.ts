@@ -23,8 +23,3 @@ export function answerFor(cached: Buffer, sha256: string | undefined): Buffer | 
 export function cacheSeconds(seconds: number, random: () => number): number {
   return Math.max(1, Math.round(seconds * (0.9 + 0.2 * random())));
 }
-
-/** The SHA-256 that a cached value was stored with, for its ETag. */
-export function cachedSha256(cached: Buffer): string {
-  return cached.toString('hex', 0, sha256Length);
-}

@@ -17,6 +17,13 @@ export async function publishModels(client: StreamClient, manifests: readonly Mo
   for (const [error] of (await change.exec()) ?? []) if (error) throw error;
 }
 
+/** Puts models back that the catalogue has lost, as after a flush; touches nothing that is there. */
+export async function keepPublished(client: StreamClient, manifests: readonly ModelManifest[]): Promise<void> {
+  const known = await client.hmget(catalogueKey, ...manifests.map(({ name }) => name));
+  const lost = manifests.filter((_, i) => known[i] === null);
+  if (lost.length > 0) await publishModels(client, lost);
+}
+
 /** Counts the catalogue's changes, so that readers fetch it only when there is news; '' while there is none. */
 export async function catalogueRevision(client: StreamClient): Promise<string> {
   return (await client.hget(catalogueKey, revisionField)) ?? '';

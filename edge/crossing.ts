@@ -4,7 +4,7 @@ import { Failure } from '../contracts/failure.js';
 import { consumerGroup, partitionKeys } from '../contracts/keys.js';
 import { decodeResult, type Result } from '../contracts/result.js';
 import type { AdmissionLimits, Enqueued, ShedLimit } from '../contracts/scripts/enqueue.js';
-import { leave } from '../contracts/scripts/leave.js';
+import { leave, type Left } from '../contracts/scripts/leave.js';
 import type { StreamClient } from '../contracts/scripts/scripts.js';
 import { newTaskId, type TaskSpec } from '../contracts/task.js';
 import { retryAfterSeconds } from './admission.js';
@@ -12,6 +12,7 @@ import type { EdgeMetrics } from './metrics.js';
 import type { Producer } from './producer.js';
 import type { RequestTrace } from './telemetry.js';
 import { readStored, type Waiter, type WaitEnd } from './waiter.js';
+import { within } from './within.js';
 
 /** One checked request that the cache could not answer. */
 export interface Order {
@@ -47,23 +48,29 @@ export interface CrossingDeps {
   readonly metrics: EdgeMetrics;
   /** Tasks per second that the live consumers of a model report together. */
   readonly tasksPerSecond: (model: string) => number;
-  /** Milliseconds, monotonic. */
-  readonly now: () => number;
 }
 
 type Taken = Exclude<Enqueued, { how: 'shed' }>;
 
+/** Milliseconds past the deadline for which the stream is asked what became of the task. */
+const lastLookMs = 1000;
+
 /** The way across: register the waiter, enqueue, wait, and at the deadline look once more before giving up. */
 export function createCrossing(deps: CrossingDeps): Cross {
   return async (order) => {
-    const deadline = deps.now() + order.timeLeftMs;
     const id = newTaskId(order.spec.model);
     const expectation = deps.waiter.expect(id);
+    const ended = expectation.end(order.timeLeftMs, order.signal);
     try {
-      const taken = await send(deps, order, id);
+      const sent = send(deps, order, id);
+      const taken = await Promise.race([
+        sent,
+        ended.then<Taken | string>((end) => (typeof end === 'string' ? end : sent)),
+      ]);
+      if (typeof taken === 'string') throw unanswered(deps, order, sent);
       if (taken.how === 'joined') expectation.follow(taken.id);
       const wait = order.trace.child('wait');
-      const end = await expectation.end(deadline - deps.now(), order.signal);
+      const end = await ended;
       order.trace.endChild(wait);
       const result = typeof end === 'string' ? await giveUp(deps, order, taken.id, end) : end;
       return { id: taken.id, cache: taken.how === 'joined' ? 'joined' : 'miss', result };
@@ -71,6 +78,16 @@ export function createCrossing(deps: CrossingDeps): Cross {
       expectation.forget();
     }
   };
+}
+
+/** The deadline came before the stream's answer; should the task be admitted after all, nobody waits for it. */
+function unanswered(deps: CrossingDeps, order: Order, sent: Promise<Taken>): Failure {
+  const cancel = async () => {
+    const taken = await sent;
+    await cancelTask(deps, order.spec, taken.id);
+  };
+  cancel().catch(() => undefined);
+  return streamUnavailable(new Error('no answer by the deadline'));
 }
 
 async function send(deps: CrossingDeps, order: Order, id: string): Promise<Taken> {
@@ -91,19 +108,24 @@ async function send(deps: CrossingDeps, order: Order, id: string): Promise<Taken
 
 /** At the end of a wait without a reply: the stored result is the truth; without one the task is cancelled. */
 async function giveUp(deps: CrossingDeps, order: Order, taskId: string, why: WaitEnd): Promise<Result> {
-  const { lane, model } = order.spec;
   const late = new Failure('deadline_exceeded', `no result for task ${taskId} by its deadline`);
   try {
-    const [left] = await leave(deps.client, { model, lane, keepResultMs: 1 }, [{ taskId, reason: 'cancelled' }]);
+    const left = await within(lastLookMs, cancelTask(deps, order.spec, taskId));
     if (left?.how !== 'gone') throw late;
-    const stored = await readStored(deps.client, taskId);
+    const stored = await within(lastLookMs, readStored(deps.client, taskId));
     if (stored) return decodeResult(stored);
   } catch (error) {
     throw error instanceof Failure ? error : late;
   }
   if (why === 'aborted') throw late;
-  deps.metrics.tasksLost.add(1, { model });
+  deps.metrics.tasksLost.add(1, { model: order.spec.model });
   throw new Failure('task_lost', `task ${taskId} is neither in the stream nor has it a result`);
+}
+
+/** Leaves the task, unless others wait for it too. */
+async function cancelTask(deps: CrossingDeps, { model, lane }: TaskSpec, taskId: string): Promise<Left | undefined> {
+  const [left] = await leave(deps.client, { model, lane, keepResultMs: 1 }, [{ taskId, reason: 'cancelled' }]);
+  return left;
 }
 
 function shed(deps: CrossingDeps, model: string, limit: ShedLimit, tasks: number): Failure {

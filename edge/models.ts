@@ -89,7 +89,8 @@ export async function startModelView({ client, clock, pollMs = 1000 }: ModelView
 
 /**
  * The manifest of a model's active version.
- * @throws Failure model_not_found, or stream_unavailable where the catalogue cannot be asked
+ * @throws Failure model_not_found; no_live_consumer while there is no model at all; stream_unavailable where the
+ * catalogue cannot be asked
  */
 export async function findModel(view: ModelView, name: string): Promise<ModelManifest> {
   const known = view.catalogue().get(name);
@@ -98,6 +99,9 @@ export async function findModel(view: ModelView, name: string): Promise<ModelMan
   const manifest = view.catalogue().get(name);
   if (manifest) return manifest;
   if (!fresh) throw new Failure('stream_unavailable', 'the catalogue of models cannot be read');
+  // After a flush too: consumers that live tell of their models again within a second.
+  if (view.catalogue().size === 0)
+    throw new Failure('no_live_consumer', 'no consumer has told of any model yet', { retryAfter: 2 });
   throw new Failure('model_not_found', `no model "${name.slice(0, 64)}"; ${listed(view.catalogue())}`);
 }
 

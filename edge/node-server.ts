@@ -116,7 +116,7 @@ async function assemble(config: EdgeConfig, log: Logger, parts: Parts): Promise<
     authenticate: anonymous,
     readBody: readNodeBody,
     clientAddress: (c) => nodeBindings(c).incoming.socket.remoteAddress ?? '',
-    cross: createCrossing({ client, producer, waiter, limits, metrics, tasksPerSecond, now }),
+    cross: createCrossing({ client, producer, waiter, limits, metrics, tasksPerSecond }),
     cache: cache ? createCache({ reader: cache, timeoutMs: config.cacheTimeoutMs, clock, metrics }) : noCache,
     tracer: telemetry.tracer,
     accessLog: accessLog.log,

@@ -14,7 +14,7 @@ export interface Expectation {
   follow(taskId: string): void;
   /** Resolves once, at the latest after `timeLeftMs`. */
   end(timeLeftMs: number, signal?: AbortSignal): Promise<WaitEnd>;
-  /** Stops waiting. */
+  /** Stops waiting; what `end` gave resolves as aborted. */
   forget(): void;
 }
 
@@ -155,6 +155,9 @@ function expectation(taskId: string, { add, remove, check, now }: Registry): Exp
         remove(one);
       }
     },
-    forget: () => remove(one),
+    forget: () => {
+      remove(one);
+      resolve('aborted');
+    },
   };
 }

@@ -1,5 +1,6 @@
 -- enqueue: for each task of one lane, joins equal work in flight, else admits or sheds it, else writes it.
--- Idempotent by task id: a command that was sent again changes nothing.
+-- Idempotent by task id: a task that was sent again is not written again (a join that was sent again counts its waiter
+-- twice: its task is then not cancelled early).
 -- The images are written by an MSET ahead of this script in the same transaction (handing 20 kB to Lua cost Redis
 -- 60 µs); where a task is not written its image is deleted here. One call takes all tasks that an edge sends at a time,
 -- so that the account is paid once.
@@ -49,7 +50,11 @@ local function enqueue(taskKey, imageKey, resultKey, id, sha256, work, tenant, b
     if inFlight ~= id then
       local other = string.sub(taskKey, 1, -#id - 1) .. inFlight
       local task = redis.call('HMGET', other, 'ledger', 'deadline', 'edges', 'waiters')
-      if task[1] and string.match(task[1], '^%S+ %S+ (%S+)') == sha256 then
+      if not task[1] then
+        -- Its task was lost; the marker must not stand in the way for ever.
+        redis.call('HSET', KEYS[2], work, id)
+        marked = true
+      elseif string.match(task[1], '^%S+ %S+ (%S+)') == sha256 then
         redis.call('DEL', imageKey)
         return 'joined ' .. inFlight .. ' ' .. amount('count') .. ' ' .. join(other, timeLeft, task)
       end

@@ -23,24 +23,30 @@ for i = 1, (#KEYS - 3) / 3 do
   local task = redis.call('HMGET', KEYS[key], 'ledger', 'edges', 'waiters')
   if not task[1] or seen[KEYS[key]] then
     ends[i] = 'gone'
+    gone[#gone + 1] = KEYS[key + 1]
     if ARGV[argument + 1] ~= '' then entries[#entries + 1] = ARGV[argument + 1] end
   elseif ARGV[argument] == 'cancelled' and task[3] and tonumber(task[3]) > 1 then
     redis.call('HSET', KEYS[key], 'waiters', task[3] - 1)
     ends[i] = 'shared'
   else
     local entry, bytes, work, tenant = string.match(task[1], '^(%S+) (%S+) %S+ (%S+) (%S+)$')
-    ends[i] = 'left ' .. task[2]
+    ends[i] = 'left ' .. (task[2] or '')
     seen[KEYS[key]] = true
-    entries[#entries + 1] = entry
+    if entry then entries[#entries + 1] = entry end
+    -- A failover may have given the task a second entry.
+    if ARGV[argument + 1] ~= '' and ARGV[argument + 1] ~= entry then entries[#entries + 1] = ARGV[argument + 1] end
     gone[#gone + 1] = KEYS[key]
     gone[#gone + 1] = KEYS[key + 1]
-    if work ~= '-' then works[#works + 1] = work end
+    if work and work ~= '-' then works[#works + 1] = work end
     if ARGV[argument + 2] ~= '' then
       results[#results + 1] = KEYS[key + 2]
       results[#results + 1] = ARGV[argument + 2]
     end
-    add('', bytes)
-    add(tenant, bytes)
+    -- A ledger in a form that is not known: its task leaves, but whom to credit is not known.
+    if entry then
+      add('', bytes)
+      add(tenant, bytes)
+    end
   end
 end
 

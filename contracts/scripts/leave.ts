@@ -58,7 +58,7 @@ export async function leave(
 }
 
 function readLeft(end: unknown): Left {
-  const [how, ...edges] = String(end).split(' ');
+  const [how, ...edges] = String(end).trimEnd().split(' ');
   if (how === 'left') return { how, edges };
   if (how === 'gone' || how === 'shared') return { how };
   throw new Error('the script leave answered in a form that is not known');

@@ -27,6 +27,7 @@ export function predict(deps: EdgeDeps): Handler<EdgeEnv> {
     const manifest = await findServedModel(deps.models, c.req.param('model') ?? '');
     const timeoutMs = timeoutFrom(c.req.header('x-timeout-ms'), deps.config);
     const { image, params } = await readRequest(deps, c, manifest, watch);
+    const deadline = deps.clock.now() + timeoutMs;
     const digests = digest(c, image, watch);
     const spec = specOf(principal, manifest, params, digests, image.length);
     const work = workKey({ ...spec, canonicalParams: canonicalParams(params) });
@@ -34,7 +35,7 @@ export function predict(deps: EdgeDeps): Handler<EdgeEnv> {
     if (cached) return answerHit(c, cached, watch);
     const { signal } = c.req.raw;
     const { trace } = c.get('request');
-    const crossed = await deps.cross({ spec, work, image, timeLeftMs: timeoutMs, signal, trace });
+    const crossed = await deps.cross({ spec, work, image, timeLeftMs: deadline - deps.clock.now(), signal, trace });
     watch.lap('cross');
     return answerCrossed(c, manifest, crossed, watch);
   };

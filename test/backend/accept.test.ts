@@ -4,11 +4,12 @@ import { acceptEntry } from '../../backend/accept.js';
 import { simulatedModel } from '../../backend/model/simulated-model.js';
 import { readNew, ensureGroup, type RawEntry } from '../../backend/reader.js';
 import { defineScripts } from '../../contracts/scripts/scripts.js';
+import { encodeEntry } from '../../contracts/entry.js';
 import { newTaskId } from '../../contracts/task.js';
 import { until } from '../integration/system.js';
 import { seededRandom } from '../random.js';
 import { testRedis } from '../redis.js';
-import { enqueueOne, enqueueRequest, pending, toyStream } from '../tasks.js';
+import { enqueueOne, enqueueRequest, pending, toyStream, specOf } from '../tasks.js';
 import { depsOn } from './deliveries.js';
 
 const redis = await testRedis();
@@ -75,21 +76,23 @@ test('an entry that names no task is discarded, so that it does not come back fo
 
 test('whatever stands in an entry, nothing is thrown', () => {
   const random = seededRandom(15);
+  const whole = JSON.parse(
+    encodeEntry({ taskId: newTaskId('toy'), spec: specOf(), timeLeftMs: 1000, traceparent: '' }),
+  ) as Record<string, unknown>;
+  const odd: readonly unknown[] = [undefined, null, 1, -1, '', 'x', [], {}, { v: 1 }, '00-zz', 1e300];
   for (let i = 0; i < 500; i++) {
-    const fields = Array.from({ length: random.int(12) }, () =>
-      random.pick([
-        'v',
-        'id',
-        'spec',
-        'trace',
-        'timeLeft',
-        '1',
-        newTaskId('toy'),
-        random.bytes(20).toString('latin1'),
-        '{}',
-      ]),
-    );
+    const change = { [random.pick([...Object.keys(whole), 'more'])]: random.pick(odd.slice(1)) };
+    const text = random.int(3) === 0 ? random.bytes(20).toString('latin1') : JSON.stringify({ ...whole, ...change });
+    const fields = ['task', text];
     const accepted = acceptEntry(deps, model, 'normal', { stream: toyStream, entryId: `${i + 1}-1`, fields });
-    assert.equal(accepted.ok, false);
+    if (accepted.ok) assert.deepEqual(Object.keys(change), ['trace'], text);
   }
+});
+
+test('a task of another model that strayed into the stream is refused', () => {
+  const spec = specOf({ model: 'other' });
+  const text = encodeEntry({ taskId: newTaskId('other'), spec, timeLeftMs: 1000, traceparent: '' });
+  const accepted = acceptEntry(deps, model, 'normal', { stream: toyStream, entryId: '1-1', fields: ['task', text] });
+  assert.ok(!accepted.ok);
+  assert.equal(accepted.outcome?.result.outcome === 'failed' && accepted.outcome.result.code, 'task_unreadable');
 });

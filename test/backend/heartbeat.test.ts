@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
 import { Redis } from 'ioredis';
-import { startConsumer } from '../../backend/consumer.js';
+import { createConsumerState } from '../../backend/consumer.js';
 import { startHeartbeat, type Gauges, type Heartbeat } from '../../backend/heartbeat.js';
 import { simulatedModel } from '../../backend/model/simulated-model.js';
 import { createRedisClock } from '../../backend/redis-clock.js';
 import { ensureGroup } from '../../backend/reader.js';
+import { readCatalogue } from '../../contracts/catalogue.js';
 import { registerKey } from '../../contracts/keys.js';
 import { liveConsumers, registrationLifeMs } from '../../contracts/register.js';
 import { defineScripts } from '../../contracts/scripts/scripts.js';
@@ -17,11 +18,10 @@ import { depsOn } from './deliveries.js';
 const redis = await testRedis();
 const client = defineScripts(redis.client());
 const model = simulatedModel({ manifest: { name: 'toy', version: '3' } });
-const idle = startConsumer(depsOn(client, []));
+const state = createConsumerState(depsOn(client, []), new AbortController().signal);
 const beating: Heartbeat[] = [];
 after(async () => {
   for (const heartbeat of beating) await heartbeat.stop().catch(() => undefined);
-  await idle.drain(1000);
 });
 beforeEach(() => client.flushall());
 
@@ -29,7 +29,7 @@ async function start(consumer: string, own: Redis = client) {
   const gauges: Gauges = { loads: [] };
   const redisClock = createRedisClock(own, () => Date.now());
   const heartbeat = await startHeartbeat({
-    ...{ gauges, consumer, redisClock, client: own, state: idle.state, models: [model] },
+    ...{ gauges, consumer, redisClock, client: own, state, models: [model] },
     device: { kind: 'simulated', name: 'test' },
   });
   beating.push(heartbeat);
@@ -47,6 +47,23 @@ test('a consumer is in the register once the heart has begun to beat, with what 
   assert.ok((memory?.residentBytes ?? 0) > 1e6);
   const lives = await client.pttl(registerKey('one'));
   assert.ok(lives > 0 && lives <= registrationLifeMs);
+  await heartbeat.stop();
+});
+
+test('the heart begins to beat where there is no stream and no group yet', async () => {
+  const { heartbeat } = await start('one');
+  assert.equal((await liveConsumers(client)).length, 1);
+  await heartbeat.stop();
+});
+
+test('a catalogue that was lost is told again by whoever serves its models', async () => {
+  const { heartbeat } = await start('one');
+  await client.flushall();
+  const catalogue = await until(
+    () => readCatalogue(client),
+    (models) => models.size === 1,
+  );
+  assert.equal(catalogue.get('toy')?.version, '3');
   await heartbeat.stop();
 });
 
@@ -79,7 +96,7 @@ test('the rate that is told follows the tasks that were settled, and falls again
   await ensureGroup(client, toyStream);
   const { heartbeat } = await start('one');
   const rate = async () => (await liveConsumers(client))[0]?.models[0]?.tasksPerSecond ?? 0;
-  idle.state.settledCount.set('toy', 100);
+  state.settledCount.set('toy', 100);
   const told = await until(rate, (perSecond) => perSecond > 0);
   assert.ok(told <= 100, `${told} a second`);
   await until(rate, (perSecond) => perSecond < told);

@@ -51,7 +51,6 @@ beforeEach(() => client.flushall());
 
 /** The parts of one edge that stand between a request and the stream. */
 async function edgeNamed(edge: string, url = redis.url) {
-  const now = () => performance.now();
   const commands = redis.adopt(defineScripts(connectCommands(url, { name: `${edge}-commands`, logger: silent })));
   await untilReady(commands, 10_000);
   // Its clock stands still, so no stored result is found by the way: messages and reconnections must do.
@@ -74,7 +73,7 @@ async function edgeNamed(edge: string, url = redis.url) {
   const limits = unlimited;
   const producer = createProducer({ client: commands, edge, limits, nextTurn: setImmediate });
   const cross = createCrossing({
-    ...{ client: commands, producer, waiter, limits, metrics, now },
+    ...{ client: commands, producer, waiter, limits, metrics },
     tasksPerSecond: () => 0,
   });
   return { cross, waiter };

@@ -68,7 +68,9 @@ test('a drain with a real session ends in time and cleanly, in the midst of runs
   });
   await real.line(isReady);
   const { url } = await system.edge();
-  const asked = Array.from({ length: 40 }, (_, i) => predict(url, 'nsfw', picture(`real-${String(i)}`)));
+  const asked = Array.from({ length: 40 }, (_, i) =>
+    predict(url, 'nsfw', picture(`real-${String(i)}`), { 'x-timeout-ms': '4000' }),
+  );
   await real.line((line) => line['msg'] === 'task left');
   real.child.kill('SIGTERM');
   assert.equal(await real.exited, 0, real.output());

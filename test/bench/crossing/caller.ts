@@ -46,7 +46,7 @@ await Promise.all([client, subscriber, ...(cacheClient ? [cacheClient] : [])].ma
 const cache = cacheClient && createCache({ reader: cacheClient, timeoutMs: 1000, clock, metrics });
 const limits = { maxTasks: 10_000, maxBytes: 1024 ** 3 };
 const producer = createProducer({ client, edge, limits, nextTurn: setImmediate });
-const cross = createCrossing({ client, producer, waiter, limits, metrics, now: clock.now, tasksPerSecond: () => 0 });
+const cross = createCrossing({ client, producer, waiter, limits, metrics, tasksPerSecond: () => 0 });
 
 let made = 0;
 function madeUpDigests() {
