@@ -48,7 +48,7 @@ export async function startProcess({ config, served, log, env }: ProcessOptions)
     ...{ host: config.host, metricsPort: config.metricsPort, env },
   });
   const { tracer, meter } = telemetry;
-  let started: Backend | undefined;
+  let started: Backend | undefined = undefined;
   const health = await startHealthServer({
     ...{ host: config.host, port: config.healthPort },
     live: () => true,
