@@ -14,13 +14,15 @@ export interface Holding {
   readonly ready: Ready[];
   /** On the device. */
   running: number;
+  /** What the device took for the last batch, in milliseconds. */
+  lastInferMs: number;
   /** Notified when there may be room for another delivery. */
   readonly roomChanged: Signal;
 }
 
 export function createHolding(model: Model): Holding {
   const limit = batchLimitFor(model.manifest, model.device);
-  return { model, limit, preparing: 0, ready: [], running: 0, roomChanged: createSignal() };
+  return { model, limit, preparing: 0, ready: [], running: 0, lastInferMs: 0, roomChanged: createSignal() };
 }
 
 /** How many more entries may be read for the model. */

@@ -109,7 +109,11 @@ test('the gauges count what waits, what is pending and who serves', async () => 
   await deliver(client, 'one', 1);
   const other = await start('two');
   const { gauges, heartbeat } = await start('one');
-  assert.deepEqual(gauges.loads, [{ model: 'toy', backlog: 3, pending: 1, liveConsumers: 2 }]);
+  const loads = await until(
+    () => gauges.loads,
+    ([load]) => load?.liveConsumers === 2,
+  );
+  assert.deepEqual(loads, [{ model: 'toy', backlog: 3, pending: 1, liveConsumers: 2 }]);
   await Promise.all([heartbeat.stop(), other.heartbeat.stop()]);
 });
 

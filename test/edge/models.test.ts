@@ -43,6 +43,9 @@ const registration: Registration = {
 
 test('news are seen by the very request that needs them, and one look serves all who wait', async () => {
   const view = await viewOf(never);
+  // An empty catalogue may have been lost, and is told again by the consumers that live.
+  assert.equal(await code(findServedModel(view, 'toy')), 'no_live_consumer');
+  await publishModels(client, [{ ...toyManifest, name: 'other' }]);
   assert.equal(await code(findServedModel(view, 'toy')), 'model_not_found');
   await publishModels(client, [toyManifest]);
   assert.equal(await code(findServedModel(view, 'toy')), 'no_live_consumer');

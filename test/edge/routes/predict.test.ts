@@ -99,10 +99,10 @@ test('the deadline is the default, or what x-timeout-ms says', async () => {
   cross.orders.length = 0;
   await post(bodyOf(image), jpeg);
   await post(bodyOf(image), { ...jpeg, 'x-timeout-ms': '1234' });
-  assert.deepEqual(
-    cross.orders.map(({ timeLeftMs }) => timeLeftMs),
-    [10_000, 1234],
-  );
+  const [byDefault = 0, asked = 0] = cross.orders.map(({ timeLeftMs }) => timeLeftMs);
+  // What the request took so far is no longer left.
+  assert.ok(byDefault <= 10_000 && byDefault > 5_000, String(byDefault));
+  assert.ok(asked <= 1234 && asked > 0, String(asked));
   for (const wrong of ['0', '-1', '1.5', 'soon', '60001', '']) {
     const said = await problemCode(post(bodyOf(image), { ...jpeg, 'x-timeout-ms': wrong }));
     assert.match(said, /^400 invalid_header: .*1 to 60000/, wrong);
