@@ -1,12 +1,12 @@
 import type { Redis } from 'ioredis';
-import { answerBytes } from '../contracts/answer.js';
+import { answerParts } from '../contracts/answer.js';
 import { cacheSeconds, encodeCached } from '../contracts/cached.js';
 import { cacheKey, replyChannel } from '../contracts/keys.js';
 import { canonicalParams } from '../contracts/params.js';
 import { encodeReplies, type Reply } from '../contracts/reply.js';
-import { encodeResult } from '../contracts/result.js';
+import { encodeResult, type Succeeded } from '../contracts/result.js';
 import { leave, type Leaving, type Left } from '../contracts/scripts/leave.js';
-import { workKey } from '../contracts/task.js';
+import { workKey, type TaskSpec } from '../contracts/task.js';
 import type { Outcome } from './executor.js';
 import type { BackendMetrics } from './metrics.js';
 
@@ -76,17 +76,26 @@ async function publish(client: Redis, byEdge: ReadonlyMap<string, readonly Reply
 function rememberAnswers(deps: SettleDeps, settled: readonly Settled[]): void {
   const { cache, metrics } = deps;
   if (cache?.status !== 'ready') return;
-  for (const { outcome, left } of settled) {
-    const { spec, result, delivery } = outcome;
-    if (!left || !spec || result.outcome !== 'succeeded') continue;
-    const { model, version, sha256 } = spec;
-    const { predictions, timing } = result;
-    const task = delivery.model.manifest.task;
-    const answer = answerBytes({ id: delivery.taskId, model, version, task, cache: 'hit', predictions, timing });
+  const writes = settled.flatMap(({ outcome, left }) => {
+    const { spec, result } = outcome;
+    if (!left || !spec || result.outcome !== 'succeeded') return [];
     const key = cacheKey(workKey({ ...spec, canonicalParams: canonicalParams(spec.params) }));
-    cache.set(key, encodeCached(sha256, answer), 'EX', cacheSeconds(deps.cacheSeconds, deps.random)).then(
-      () => metrics.cacheWrites.add(1, { outcome: 'written' }),
-      () => metrics.cacheWrites.add(1, { outcome: 'failed' }),
-    );
-  }
+    return [cache.set(key, cachedAnswer(outcome, spec, result), 'EX', cacheSeconds(deps.cacheSeconds, deps.random))];
+  });
+  if (writes.length === 0) return;
+  void Promise.allSettled(writes).then((ends) => {
+    const written = ends.filter(({ status }) => status === 'fulfilled').length;
+    if (written > 0) metrics.cacheWrites.add(written, { outcome: 'written' });
+    if (written < ends.length) metrics.cacheWrites.add(ends.length - written, { outcome: 'failed' });
+  });
+}
+
+function cachedAnswer({ delivery }: Outcome, spec: TaskSpec, result: Succeeded): Buffer {
+  const { model, version, sha256 } = spec;
+  const { predictions, timing } = result;
+  const { task } = delivery.model.manifest;
+  return encodeCached(
+    sha256,
+    answerParts({ id: delivery.taskId, model, version, task, cache: 'hit', predictions, timing }),
+  );
 }

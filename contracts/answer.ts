@@ -15,11 +15,16 @@ export interface AnswerParts {
 
 /** The body of a successful answer, spliced together without parsing the predictions. */
 export function answerBytes(parts: AnswerParts): Buffer {
+  return Buffer.concat(answerParts(parts));
+}
+
+/** The same in the pieces it consists of, for whoever puts more around them. */
+export function answerParts(parts: AnswerParts): readonly Uint8Array[] {
   const { id, model, version, task, cache, predictions, timing } = parts;
   const head = JSON.stringify({ id, model, version, task, cache });
-  return Buffer.concat([
+  return [
     Buffer.from(`${head.slice(0, -1)},"predictions":`),
     predictions,
     Buffer.from(`,"timing":${JSON.stringify(timing)}}`),
-  ]);
+  ];
 }

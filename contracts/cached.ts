@@ -3,9 +3,9 @@ import { Buffer } from 'node:buffer';
 /** A cached value is the image's SHA-256 (32 bytes) and the answer's bytes as they are sent. */
 const sha256Length = 32;
 
-/** The value to store for an answer. */
-export function encodeCached(sha256: string, answer: Uint8Array): Buffer {
-  return Buffer.concat([Buffer.from(sha256, 'hex'), answer]);
+/** The value to store for an answer, which may come in pieces. */
+export function encodeCached(sha256: string, answer: readonly Uint8Array[]): Buffer {
+  return Buffer.concat([Buffer.from(sha256, 'hex'), ...answer]);
 }
 
 /**

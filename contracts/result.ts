@@ -22,15 +22,15 @@ const resultHeadSchema = z.discriminatedUnion('outcome', [
   }),
 ]);
 
+export interface Succeeded {
+  readonly outcome: 'succeeded';
+  readonly version: string;
+  readonly timing: Timing;
+  readonly predictions: Uint8Array;
+}
+
 /** What a task's waiters get; `predictions` is JSON as it will stand in the answer, never parsed on the way. */
-export type Result =
-  | {
-      readonly outcome: 'succeeded';
-      readonly version: string;
-      readonly timing: Timing;
-      readonly predictions: Uint8Array;
-    }
-  | { readonly outcome: 'failed'; readonly code: FailureCode; readonly detail: string };
+export type Result = Succeeded | { readonly outcome: 'failed'; readonly code: FailureCode; readonly detail: string };
 
 const noBody: readonly Uint8Array[] = [];
 

@@ -10,7 +10,7 @@ test('an answer of any bytes is found under the SHA-256 it was kept with, and un
   for (let length = 1; length < 300; length++) {
     const sha256 = digest();
     const answer = random.bytes(length);
-    const cached = encodeCached(sha256, answer);
+    const cached = encodeCached(sha256, [answer]);
     assert.deepEqual(answerFor(cached, sha256), answer);
     assert.equal(answerFor(cached, digest()), undefined);
     assert.deepEqual(answerFor(cached, undefined), answer);
@@ -19,7 +19,7 @@ test('an answer of any bytes is found under the SHA-256 it was kept with, and un
 
 test('a SHA-256 that differs in a single bit is another one', () => {
   const sha256 = digest();
-  const cached = encodeCached(sha256, Buffer.from('answer'));
+  const cached = encodeCached(sha256, [Buffer.from('answer')]);
   for (let bit = 0; bit < 256; bit++) {
     const other = Buffer.from(sha256, 'hex');
     other[bit >> 3] = (other[bit >> 3] ?? 0) ^ (1 << (bit & 7));
@@ -28,7 +28,7 @@ test('a SHA-256 that differs in a single bit is another one', () => {
 });
 
 test('a value too short to hold an answer is no answer, also where MD5 alone is trusted', () => {
-  const cached = encodeCached(digest(), Buffer.from('a'));
+  const cached = encodeCached(digest(), [Buffer.from('a')]);
   for (let length = 0; length <= 32; length++)
     assert.equal(answerFor(cached.subarray(0, length), undefined), undefined);
 });

@@ -20,7 +20,7 @@ after(() => {
 const sha256 = 'ab'.repeat(32);
 const answer = Buffer.from('{"a":1}');
 await Promise.all([writer, reader].map(untilReady));
-await writer.set(cacheKey('work'), encodeCached(sha256, answer));
+await writer.set(cacheKey('work'), encodeCached(sha256, [answer]));
 
 /** A cache whose lookups are counted, and whose time is moved by hand. */
 function countedCache(timeoutMs: number) {
@@ -75,7 +75,7 @@ test('a cache that is away is a miss, never an error, and is found again when it
   assert.equal(found.at(-1), 'unavailable');
   await server.start();
   await Promise.all([writer, reader].map(untilReady));
-  await writer.set(cacheKey('work'), encodeCached(sha256, answer));
+  await writer.set(cacheKey('work'), encodeCached(sha256, [answer]));
   time.ms += 1001;
   assert.deepEqual(await cache.find('work', sha256, 'toy'), answer);
 });

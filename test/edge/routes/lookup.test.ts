@@ -38,7 +38,7 @@ const b = digestsOf(twinB);
 const answerA = Buffer.from('{"id":"of-a","cache":"hit","bytes":"\u00e9"}');
 
 before(async () => {
-  await stored.set(cacheKey(`shared:toy:1:minScore=0&top=2:${a.md5}`), encodeCached(a.sha256, answerA));
+  await stored.set(cacheKey(`shared:toy:1:minScore=0&top=2:${a.md5}`), encodeCached(a.sha256, [answerA]));
 });
 
 const lookupUrl = (md5: string, query: string) => `${edge.url}/v1/models/toy/results/${md5}${query}`;
