@@ -40,8 +40,6 @@ export interface ConsumerState {
   intakeEnded: boolean;
   /** Tasks that were delivered and have not left. */
   held: number;
-  /** What is being settled. */
-  readonly settling: Set<Promise<void>>;
   /** Tasks whose end Redis did not take, or that were given up at the end of a drain. */
   unsettled: number;
   /** Milliseconds of Redis's clock. */
@@ -74,7 +72,6 @@ export function createConsumerState(
     work: createSignal(),
     intakeEnded: false,
     held: 0,
-    settling: new Set(),
     unsettled: 0,
     lastReadAt: deps.redisClock.now(),
     settledCount: new Map(),
@@ -90,7 +87,7 @@ export function startConsumer(deps: ConsumerDeps, state: ConsumerState, giveUp: 
     state.intakeEnded = true;
     state.work.notify();
   });
-  const done = Promise.all([intake, runDevice(deps, state)]).then(() => Promise.all(state.settling));
+  const done = Promise.all([intake, runDevice(deps, state)]).then(() => allSettled(state));
   return {
     state,
     failed: done.then(
@@ -110,6 +107,10 @@ export function startConsumer(deps: ConsumerDeps, state: ConsumerState, giveUp: 
       clearTimeout(bound);
     },
   };
+}
+
+async function allSettled({ holdings }: ConsumerState): Promise<void> {
+  for (const holding of holdings.values()) await holding.settling;
 }
 
 function longestRunMs(models: readonly Model[]): number {

@@ -7,7 +7,7 @@ import { fetchDeadline } from './fetch.js';
 import { readyQueue, type Holding } from './holding.js';
 import { residentBytes } from './resident-memory.js';
 import { untilRedisAnswers } from './retry.js';
-import { settleHeld } from './settle-held.js';
+import { settleHeld, type Ended } from './settle-held.js';
 import { endSpan, startBatchSpan } from './telemetry.js';
 
 type Run = Extract<BatchDecision, { run: true }>;
@@ -21,9 +21,8 @@ export async function runDevice(deps: ConsumerDeps, state: ConsumerState): Promi
     const decision = nextBatch([...state.holdings.values()].map(readyQueue), deps.now());
     const holding = decision.run ? state.holdings.get(decision.model) : undefined;
     if (decision.run && holding) {
-      const { list, memoryChange } = await runBatch(deps, state, holding, decision);
-      void settleHeld(deps, state, list, memoryChange);
-      if (state.settling.size >= mostUnsettledBatches) await Promise.race(state.settling);
+      const settled = settleHeld(deps, state, holding, await runBatch(deps, state, holding, decision));
+      if (holding.ended.length >= mostUnsettledBatches) await settled;
     } else if (state.intakeEnded && !decision.run && decision.lookAgainMs === undefined) {
       return;
     } else {
@@ -32,19 +31,13 @@ export async function runDevice(deps: ConsumerDeps, state: ConsumerState): Promi
   }
 }
 
-interface Outcomes {
-  readonly list: readonly Outcome[];
-  /** Bytes of resident memory that the run added. */
-  readonly memoryChange: number;
-}
-
-async function runBatch(deps: ConsumerDeps, state: ConsumerState, holding: Holding, decision: Run): Promise<Outcomes> {
+async function runBatch(deps: ConsumerDeps, state: ConsumerState, holding: Holding, decision: Run): Promise<Ended> {
   const taken = holding.ready.splice(0, decision.count);
   holding.running = taken.length;
   try {
     const { batch, expired } = await splitExpired(deps, state, taken);
-    void settleHeld(deps, state, expired);
-    return batch.length > 0 ? await inferBatch(deps, holding, decision, batch) : { list: [], memoryChange: 0 };
+    void settleHeld(deps, state, holding, { outcomes: expired, memoryChange: 0 });
+    return batch.length > 0 ? await inferBatch(deps, holding, decision, batch) : { outcomes: [], memoryChange: 0 };
   } finally {
     holding.running = 0;
     holding.roomChanged.notify();
@@ -56,7 +49,7 @@ async function inferBatch(
   holding: Holding,
   { model, closed }: Run,
   batch: readonly Ready[],
-): Promise<Outcomes> {
+): Promise<Ended> {
   const { version } = holding.model.manifest;
   const about = { model, version, device: holding.model.device, size: batch.length, closed };
   const batchSpan = startBatchSpan(
@@ -77,7 +70,7 @@ async function inferBatch(
   deps.metrics.batchSize.record(batch.length, { model, closed });
   holding.lastInferMs = executed.inferMs;
   const memoryChange = residentBytes(freshForMs) - memoryBefore;
-  return { list: executed.outcomes, memoryChange };
+  return { outcomes: executed.outcomes, memoryChange };
 }
 
 interface Split {

@@ -2,6 +2,7 @@ import { batchLimitFor, type BatchLimit } from '../contracts/model.js';
 import { roomFor, type ReadyQueue } from './batcher.js';
 import type { Ready } from './delivery.js';
 import type { Model } from './model/model.js';
+import type { Ended } from './settle-held.js';
 import { createSignal, type Signal } from './signal.js';
 
 /** What a consumer holds of one model: from delivery until the run that ends it. */
@@ -14,6 +15,10 @@ export interface Holding {
   readonly ready: Ready[];
   /** On the device. */
   running: number;
+  /** Ended and not yet settled. */
+  readonly ended: Ended[];
+  /** Resolves when all that has ended is settled; undefined while nothing is being settled. */
+  settling: Promise<void> | undefined;
   /** What the device took for the last batch, in milliseconds. */
   lastInferMs: number;
   /** Notified when there may be room for another delivery. */
@@ -22,7 +27,17 @@ export interface Holding {
 
 export function createHolding(model: Model): Holding {
   const limit = batchLimitFor(model.manifest, model.device);
-  return { model, limit, preparing: 0, ready: [], running: 0, lastInferMs: 0, roomChanged: createSignal() };
+  return {
+    model,
+    limit,
+    preparing: 0,
+    ready: [],
+    running: 0,
+    ended: [],
+    settling: undefined,
+    lastInferMs: 0,
+    roomChanged: createSignal(),
+  };
 }
 
 /** How many more entries may be read for the model. */

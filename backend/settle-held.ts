@@ -1,40 +1,50 @@
 import { Failure } from '../contracts/failure.js';
 import type { ConsumerDeps, ConsumerState } from './consumer.js';
 import type { Outcome } from './executor.js';
+import type { Holding } from './holding.js';
 import { isRefusal, untilRedisAnswers } from './retry.js';
 import { settle, type Settled } from './settle.js';
 import { endSpan } from './telemetry.js';
 
-/** Settles outcomes of held tasks and accounts for them; never rejects. What cannot be settled stays pending. */
-export function settleHeld(
-  deps: ConsumerDeps,
-  state: ConsumerState,
-  outcomes: readonly Outcome[],
-  memoryChange = 0,
-): Promise<void> {
-  if (outcomes.length === 0) return Promise.resolve();
-  const settling = settleAndAccount(deps, state, outcomes, memoryChange).finally(() => state.settling.delete(settling));
-  state.settling.add(settling);
-  return settling;
+/** Outcomes of one run, or of one task that never reached the device. */
+export interface Ended {
+  readonly outcomes: readonly Outcome[];
+  /** Bytes of resident memory that the run added. */
+  readonly memoryChange: number;
+}
+
+/**
+ * Settles outcomes of held tasks and accounts for them; never rejects. What cannot be settled stays pending. What ends
+ * while a model's settling is under way is settled together next: the busier it is, the less each task costs.
+ */
+export function settleHeld(deps: ConsumerDeps, state: ConsumerState, holding: Holding, ended: Ended): Promise<void> {
+  if (ended.outcomes.length === 0) return Promise.resolve();
+  holding.ended.push(ended);
+  return (holding.settling ??= settleEnded(deps, state, holding));
+}
+
+async function settleEnded(deps: ConsumerDeps, state: ConsumerState, holding: Holding): Promise<void> {
+  while (holding.ended.length > 0) await settleAndAccount(deps, state, holding, holding.ended.splice(0));
+  holding.settling = undefined;
 }
 
 async function settleAndAccount(
   deps: ConsumerDeps,
   state: ConsumerState,
-  outcomes: readonly Outcome[],
-  memoryChange: number,
+  { model }: Holding,
+  ended: readonly Ended[],
 ): Promise<void> {
   const startedAt = deps.now();
+  const outcomes = ended.flatMap((each) => each.outcomes);
   const spans = outcomes.map((outcome) => outcome.trace.child('settle'));
   const settled = await settleAll(deps, state, outcomes);
-  account(deps, state, settled, memoryChange);
+  account(deps, state, settled, new Map(ended.flatMap((each) => each.outcomes.map((one) => [one, each.memoryChange]))));
   state.held -= outcomes.length;
   spans.forEach((span) => endSpan(span));
   for (const { trace, result } of outcomes) {
     trace.end(result.outcome === 'failed' ? new Failure(result.code, result.detail) : undefined);
   }
-  const model = outcomes[0]?.delivery.model.manifest.name ?? '';
-  deps.metrics.settleSeconds.record((deps.now() - startedAt) / 1000, { model });
+  deps.metrics.settleSeconds.record((deps.now() - startedAt) / 1000, { model: model.manifest.name });
 }
 
 /** Where Redis refuses a batch they are settled one by one, so that one broken task does not keep the others. */
@@ -56,7 +66,12 @@ async function settleAll(
   }
 }
 
-function account(deps: ConsumerDeps, state: ConsumerState, settled: readonly Settled[], memoryChange: number): void {
+function account(
+  deps: ConsumerDeps,
+  state: ConsumerState,
+  settled: readonly Settled[],
+  memoryChanges: ReadonlyMap<Outcome, number>,
+): void {
   const byReason = new Map<string, number>();
   for (const { outcome, left } of settled) {
     const { delivery, reason, result, decodeMs, inferMs } = outcome;
@@ -67,6 +82,7 @@ function account(deps: ConsumerDeps, state: ConsumerState, settled: readonly Set
     }
     const ended = left ? reason : 'gone';
     const code = result.outcome === 'failed' ? result.code : undefined;
+    const memoryChange = memoryChanges.get(outcome);
     deps.log.info({ taskId, bytes, outcome: ended, code, queueMs, decodeMs, inferMs, memoryChange }, 'task left');
   }
   const manifest = settled[0]?.outcome.delivery.model.manifest;

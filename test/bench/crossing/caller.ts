@@ -48,6 +48,10 @@ const limits = { maxTasks: 10_000, maxBytes: 1024 ** 3 };
 const producer = createProducer({ client, edge, limits, nextTurn: setImmediate });
 const cross = createCrossing({ client, producer, waiter, limits, metrics, tasksPerSecond: () => 0 });
 
+// Parameters are read with the body, before a request is ready to cross.
+const { name: model, version } = manifest;
+const params = canonicalParams(parseParams(manifest, {}));
+
 let made = 0;
 function madeUpDigests() {
   const number = (made++).toString(16);
@@ -56,10 +60,8 @@ function madeUpDigests() {
 
 const task = async (image: Buffer): Promise<void> => {
   const trace = startRequestTrace(telemetry.tracer, undefined, 'POST /v1/models/:model/predict', {});
-  const { name: model, version } = manifest;
-  const params = parseParams(manifest, {});
   const { md5, sha256 } = madeUpDigests();
-  const work = workKey({ scope: 'shared', model, version, canonicalParams: canonicalParams(params), md5 });
+  const work = workKey({ scope: 'shared', model, version, canonicalParams: params, md5 });
   if (cache) {
     const lookup = trace.child('cache lookup');
     await cache.find(work, sha256, model);
