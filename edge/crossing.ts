@@ -67,7 +67,7 @@ export function createCrossing(deps: CrossingDeps): Cross {
         sent,
         ended.then<Taken | string>((end) => (typeof end === 'string' ? end : sent)),
       ]);
-      if (typeof taken === 'string') throw unanswered(deps, order, sent);
+      if (typeof taken === 'string') throw unanswered(deps, order, id, sent);
       if (taken.how === 'joined') expectation.follow(taken.id);
       const wait = order.trace.child('wait');
       const end = await ended;
@@ -81,13 +81,13 @@ export function createCrossing(deps: CrossingDeps): Cross {
 }
 
 /** The deadline came before the stream's answer; should the task be admitted after all, nobody waits for it. */
-function unanswered(deps: CrossingDeps, order: Order, sent: Promise<Taken>): Failure {
+function unanswered(deps: CrossingDeps, order: Order, id: string, sent: Promise<Taken>): Failure {
   const cancel = async () => {
     const taken = await sent;
     await cancelTask(deps, order.spec, taken.id);
   };
   cancel().catch(() => undefined);
-  return streamUnavailable(new Error('no answer by the deadline'));
+  return new Failure('deadline_exceeded', `the stream did not answer for task ${id} by its deadline`);
 }
 
 async function send(deps: CrossingDeps, order: Order, id: string): Promise<Taken> {

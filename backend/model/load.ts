@@ -62,7 +62,9 @@ export async function findModels(modelDir: string, names?: readonly string[]): P
 }
 
 async function subfolders(folder: string, wanted: (name: string) => boolean): Promise<string[]> {
-  const entries = await readdir(folder, { withFileTypes: true });
+  const entries = await readdir(folder, { withFileTypes: true }).catch((cause: unknown) => {
+    throw new Error(`the model folder ${folder} (MODEL_DIR) cannot be read; npm run models prepares one`, { cause });
+  });
   return entries
     .filter((entry) => !entry.isFile() && wanted(entry.name))
     .map((entry) => entry.name)

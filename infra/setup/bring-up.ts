@@ -124,7 +124,7 @@ async function startPart(
   const child = startChild(name, join(root, script), env, join(runDir, `${name}.log`));
   started.children.push(child);
   void child.exited.then((how) => ended(endedUnasked(child, how)));
-  await untilReady(child, `${address}/readyz`, readyLimitMs);
+  await untilReady(child, address, readyLimitMs);
 }
 
 function whereabouts({ terminal, runDir }: Surroundings, ports: Ports): string[] {

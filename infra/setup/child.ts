@@ -44,18 +44,26 @@ export function startChild(name: string, script: string, env: NodeJS.ProcessEnv,
   return { name, logFile, exited, lastLines: log.lastLines, stop };
 }
 
+/** Milliseconds after which a child that lives is believed to hold its port, though its log does not say so. */
+const believedAfterMs = 3_000;
+
 /**
- * Waits until a child's readiness address answers 200.
+ * Waits until a child's readiness address answers 200, and it is the child that answers: somebody else's process may
+ * have taken the port in between.
+ * @param base the address that the child tells in its log once it listens
  * @throws Error when the child ends before that, or it takes longer than `limitMs`
  */
-export async function untilReady(child: Child, url: string, limitMs: number): Promise<void> {
+export async function untilReady(child: Child, base: string, limitMs: number): Promise<void> {
   let gone: string | undefined;
   void child.exited.then((how) => (gone = how));
   let answer = 'no answer';
-  for (const limit = Date.now() + limitMs; Date.now() < limit;) {
+  const begun = Date.now();
+  const isTheChild = () =>
+    child.lastLines().some((line) => line.includes(`"${base}"`)) || Date.now() - begun > believedAfterMs;
+  for (const limit = begun + limitMs; Date.now() < limit;) {
     if (gone !== undefined) throw new Error(endedUnasked(child, gone));
-    answer = await ask(url);
-    if (answer === 'ready') return;
+    answer = await ask(`${base}/readyz`);
+    if (answer === 'ready' && isTheChild()) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   throw new Error(
