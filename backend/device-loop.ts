@@ -7,12 +7,12 @@ import { fetchDeadline } from './fetch.js';
 import { readyQueue, type Holding } from './holding.js';
 import { residentBytes } from './resident-memory.js';
 import { untilRedisAnswers } from './retry.js';
-import { settleHeld, type Ended } from './settle-held.js';
+import { settleHeld } from './settle-held.js';
 import { endSpan, startBatchSpan } from './telemetry.js';
 
 type Run = Extract<BatchDecision, { run: true }>;
 
-/** Batches that may wait for Redis while the device goes on. */
+/** Full batches that may wait for Redis while the device goes on. */
 const mostUnsettledBatches = 4;
 
 /** Keeps the device busy while there is work: form a batch, run it, settle it while the next one runs. */
@@ -22,7 +22,7 @@ export async function runDevice(deps: ConsumerDeps, state: ConsumerState): Promi
     const holding = decision.run ? state.holdings.get(decision.model) : undefined;
     if (decision.run && holding) {
       const settled = settleHeld(deps, state, holding, await runBatch(deps, state, holding, decision));
-      if (holding.ended.length >= mostUnsettledBatches) await settled;
+      if (holding.ended.length >= mostUnsettledBatches * holding.limit.max) await settled;
     } else if (state.intakeEnded && !decision.run && decision.lookAgainMs === undefined) {
       return;
     } else {
@@ -31,13 +31,18 @@ export async function runDevice(deps: ConsumerDeps, state: ConsumerState): Promi
   }
 }
 
-async function runBatch(deps: ConsumerDeps, state: ConsumerState, holding: Holding, decision: Run): Promise<Ended> {
+async function runBatch(
+  deps: ConsumerDeps,
+  state: ConsumerState,
+  holding: Holding,
+  decision: Run,
+): Promise<readonly Outcome[]> {
   const taken = holding.ready.splice(0, decision.count);
   holding.running = taken.length;
   try {
     const { batch, expired } = await splitExpired(deps, state, taken);
-    void settleHeld(deps, state, holding, { outcomes: expired, memoryChange: 0 });
-    return batch.length > 0 ? await inferBatch(deps, holding, decision, batch) : { outcomes: [], memoryChange: 0 };
+    void settleHeld(deps, state, holding, expired);
+    return batch.length > 0 ? await inferBatch(deps, holding, decision, batch) : [];
   } finally {
     holding.running = 0;
     holding.roomChanged.notify();
@@ -49,7 +54,7 @@ async function inferBatch(
   holding: Holding,
   { model, closed }: Run,
   batch: readonly Ready[],
-): Promise<Ended> {
+): Promise<readonly Outcome[]> {
   const { version } = holding.model.manifest;
   const about = { model, version, device: holding.model.device, size: batch.length, closed };
   const batchSpan = startBatchSpan(
@@ -60,17 +65,15 @@ async function inferBatch(
   const spans = batch.map((task) => task.trace.child('infer', undefined, batchSpan));
   // Beside a run on a real device asking for the memory costs nothing.
   const freshForMs = holding.lastInferMs > 5 ? 0 : undefined;
-  const memoryBefore = residentBytes(freshForMs);
 
-  const executed = await executeBatch(holding.model, batch, deps.now);
+  const executed = await executeBatch(holding.model, batch, deps.now, () => residentBytes(freshForMs));
 
   spans.forEach((span) => endSpan(span, executed.error));
   endSpan(batchSpan);
   deps.metrics.inferSeconds.record(executed.inferMs / 1000, { model });
   deps.metrics.batchSize.record(batch.length, { model, closed });
   holding.lastInferMs = executed.inferMs;
-  const memoryChange = residentBytes(freshForMs) - memoryBefore;
-  return { outcomes: executed.outcomes, memoryChange };
+  return executed.outcomes;
 }
 
 interface Split {

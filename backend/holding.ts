@@ -1,8 +1,8 @@
 import { batchLimitFor, type BatchLimit } from '../contracts/model.js';
 import { roomFor, type ReadyQueue } from './batcher.js';
 import type { Ready } from './delivery.js';
+import type { Outcome } from './executor.js';
 import type { Model } from './model/model.js';
-import type { Ended } from './settle-held.js';
 import { createSignal, type Signal } from './signal.js';
 
 /** What a consumer holds of one model: from delivery until the run that ends it. */
@@ -16,7 +16,7 @@ export interface Holding {
   /** On the device. */
   running: number;
   /** Ended and not yet settled. */
-  readonly ended: Ended[];
+  readonly ended: Outcome[];
   /** Resolves when all that has ended is settled; undefined while nothing is being settled. */
   settling: Promise<void> | undefined;
   /** What the device took for the last batch, in milliseconds. */

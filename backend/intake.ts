@@ -151,6 +151,6 @@ async function decodeTask(deps: ConsumerDeps, state: ConsumerState, holding: Hol
 function leaveEarly(deps: ConsumerDeps, state: ConsumerState, holding: Holding, outcome: Outcome | undefined): void {
   holding.preparing--;
   holding.roomChanged.notify();
-  if (outcome) void settleHeld(deps, state, holding, { outcomes: [outcome], memoryChange: 0 });
+  if (outcome) void settleHeld(deps, state, holding, [outcome]);
   else state.held--;
 }

@@ -6,20 +6,18 @@ import { isRefusal, untilRedisAnswers } from './retry.js';
 import { settle, type Settled } from './settle.js';
 import { endSpan } from './telemetry.js';
 
-/** Outcomes of one run, or of one task that never reached the device. */
-export interface Ended {
-  readonly outcomes: readonly Outcome[];
-  /** Bytes of resident memory that the run added. */
-  readonly memoryChange: number;
-}
-
 /**
  * Settles outcomes of held tasks and accounts for them; never rejects. What cannot be settled stays pending. What ends
  * while a model's settling is under way is settled together next: the busier it is, the less each task costs.
  */
-export function settleHeld(deps: ConsumerDeps, state: ConsumerState, holding: Holding, ended: Ended): Promise<void> {
-  if (ended.outcomes.length === 0) return Promise.resolve();
-  holding.ended.push(ended);
+export function settleHeld(
+  deps: ConsumerDeps,
+  state: ConsumerState,
+  holding: Holding,
+  outcomes: readonly Outcome[],
+): Promise<void> {
+  if (outcomes.length === 0) return Promise.resolve();
+  holding.ended.push(...outcomes);
   return (holding.settling ??= settleEnded(deps, state, holding));
 }
 
@@ -32,13 +30,12 @@ async function settleAndAccount(
   deps: ConsumerDeps,
   state: ConsumerState,
   { model }: Holding,
-  ended: readonly Ended[],
+  outcomes: readonly Outcome[],
 ): Promise<void> {
   const startedAt = deps.now();
-  const outcomes = ended.flatMap((each) => each.outcomes);
   const spans = outcomes.map((outcome) => outcome.trace.child('settle'));
   const settled = await settleAll(deps, state, outcomes);
-  account(deps, state, settled, new Map(ended.flatMap((each) => each.outcomes.map((one) => [one, each.memoryChange]))));
+  account(deps, state, settled);
   state.held -= outcomes.length;
   spans.forEach((span) => endSpan(span));
   for (const { trace, result } of outcomes) {
@@ -66,15 +63,10 @@ async function settleAll(
   }
 }
 
-function account(
-  deps: ConsumerDeps,
-  state: ConsumerState,
-  settled: readonly Settled[],
-  memoryChanges: ReadonlyMap<Outcome, number>,
-): void {
+function account(deps: ConsumerDeps, state: ConsumerState, settled: readonly Settled[]): void {
   const byReason = new Map<string, number>();
   for (const { outcome, left } of settled) {
-    const { delivery, reason, result, decodeMs, inferMs } = outcome;
+    const { delivery, reason, result, decodeMs, inferMs, memoryChange } = outcome;
     const { taskId, bytes, queueMs } = delivery;
     if (left) {
       byReason.set(reason, (byReason.get(reason) ?? 0) + 1);
@@ -82,7 +74,6 @@ function account(
     }
     const ended = left ? reason : 'gone';
     const code = result.outcome === 'failed' ? result.code : undefined;
-    const memoryChange = memoryChanges.get(outcome);
     deps.log.info({ taskId, bytes, outcome: ended, code, queueMs, decodeMs, inferMs, memoryChange }, 'task left');
   }
   const manifest = settled[0]?.outcome.delivery.model.manifest;

@@ -11,7 +11,7 @@ import { retryAfterSeconds } from './admission.js';
 import type { EdgeMetrics } from './metrics.js';
 import type { Producer } from './producer.js';
 import type { RequestTrace } from './telemetry.js';
-import { readStored, type Waiter, type WaitEnd } from './waiter.js';
+import { readStored, type Unmet, type Waiter } from './waiter.js';
 import { within } from './within.js';
 
 /** One checked request that the cache could not answer. */
@@ -65,7 +65,7 @@ export function createCrossing(deps: CrossingDeps): Cross {
       const sent = send(deps, order, id);
       const taken = await Promise.race([
         sent,
-        ended.then<Taken | string>((end) => (typeof end === 'string' ? end : sent)),
+        ended.then<Taken | Unmet>((end) => (typeof end === 'string' ? end : sent)),
       ]);
       if (typeof taken === 'string') throw unanswered(deps, order, id, sent);
       if (taken.how === 'joined') expectation.follow(taken.id);
@@ -107,7 +107,7 @@ async function send(deps: CrossingDeps, order: Order, id: string): Promise<Taken
 }
 
 /** At the end of a wait without a reply: the stored result is the truth; without one the task is cancelled. */
-async function giveUp(deps: CrossingDeps, order: Order, taskId: string, why: WaitEnd): Promise<Result> {
+async function giveUp(deps: CrossingDeps, order: Order, taskId: string, why: Unmet): Promise<Result> {
   const late = new Failure('deadline_exceeded', `no result for task ${taskId} by its deadline`);
   try {
     const left = await within(lastLookMs, cancelTask(deps, order.spec, taskId));

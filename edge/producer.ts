@@ -15,7 +15,8 @@ export interface ProducerDeps {
   readonly nextTurn: (callback: () => void) => void;
 }
 
-interface Waiting {
+/** A task that has not gone out yet. */
+interface Gathered {
   readonly task: Enqueueing;
   resolve(enqueued: Enqueued): void;
   reject(error: unknown): void;
@@ -27,13 +28,13 @@ const mostBytes = 4 * 1024 * 1024;
 
 /** What is sent within one turn of the event loop travels together, by model and lane. */
 export function createProducer({ client, edge, limits, nextTurn }: ProducerDeps): Producer {
-  let waiting: Waiting[] = [];
+  let gathered: Gathered[] = [];
   const flush = () => {
-    const gathered = waiting;
-    waiting = [];
-    for (const group of groups(gathered)) void send(group);
+    const sending = gathered;
+    gathered = [];
+    for (const group of groups(sending)) void send(group);
   };
-  const send = async (group: readonly Waiting[]) => {
+  const send = async (group: readonly Gathered[]) => {
     const [first] = group;
     if (!first) return;
     const { model, lane } = first.task.spec;
@@ -48,16 +49,16 @@ export function createProducer({ client, edge, limits, nextTurn }: ProducerDeps)
   return {
     enqueue: (task) =>
       new Promise((resolve, reject) => {
-        if (waiting.length === 0) nextTurn(flush);
-        waiting.push({ task, resolve, reject });
+        if (gathered.length === 0) nextTurn(flush);
+        gathered.push({ task, resolve, reject });
       }),
   };
 }
 
 /** Splits what was gathered by model and lane, and then by the bounds of one transaction. */
-function groups(gathered: readonly Waiting[]): readonly (readonly Waiting[])[] {
-  const done: Waiting[][] = [];
-  const open = new Map<string, { members: Waiting[]; bytes: number }>();
+function groups(gathered: readonly Gathered[]): readonly (readonly Gathered[])[] {
+  const done: Gathered[][] = [];
+  const open = new Map<string, { members: Gathered[]; bytes: number }>();
   for (const one of gathered) {
     const key = `${one.task.spec.model} ${one.task.spec.lane}`;
     const bytes = one.task.image.length;

@@ -5,8 +5,9 @@ import { decodeResult, type Result } from '../contracts/result.js';
 import type { StreamClient } from '../contracts/scripts/scripts.js';
 import { parseTaskId } from '../contracts/task.js';
 
-/** Why a wait ended: with a result, at the deadline, or because the client has gone. */
-export type WaitEnd = Result | 'deadline' | 'aborted';
+/** Why a wait ended without a result: at the deadline, or because the client has gone. */
+export type Unmet = 'deadline' | 'aborted';
+export type WaitEnd = Result | Unmet;
 
 /** One request's promise of a result. */
 export interface Expectation {

@@ -35,8 +35,8 @@ local function now()
 end
 
 local function join(taskKey, timeLeft, task)
-  local deadline = string.format('%.0f', math.max(now() + timeLeft, tonumber(task[2])))
-  local edges = task[3]
+  local deadline = string.format('%.0f', math.max(now() + timeLeft, tonumber(task[2]) or 0))
+  local edges = task[3] or ''
   if not string.find(' ' .. edges .. ' ', ' ' .. edge .. ' ', 1, true) then edges = edges .. ' ' .. edge end
   redis.call('HSET', taskKey, 'deadline', deadline, 'edges', edges, 'waiters', (task[4] or 1) + 1)
   return deadline

@@ -8,6 +8,7 @@ import { readyTask } from './deliveries.js';
 const now = () => performance.now();
 const texts = ['a', 'b', 'c', 'd'];
 const plain = simulatedModel();
+const steady = () => 1000;
 
 function codesOf({ outcomes }: Awaited<ReturnType<typeof executeBatch>>) {
   return outcomes.map(({ result }) => (result.outcome === 'failed' ? result.code : result.outcome));
@@ -15,7 +16,7 @@ function codesOf({ outcomes }: Awaited<ReturnType<typeof executeBatch>>) {
 
 test('every task of a batch gets what the model says about its own image, in order', async () => {
   const batch = texts.map((text) => readyTask(plain, text));
-  const { outcomes } = await executeBatch(plain, batch, now);
+  const { outcomes } = await executeBatch(plain, batch, now, steady);
   for (const [i, { result, delivery, reason }] of outcomes.entries()) {
     assert.ok(result.outcome === 'succeeded');
     assert.deepEqual(JSON.parse(Buffer.from(result.predictions).toString()), [
@@ -32,6 +33,7 @@ test('timing tells queue, decoding and run in milliseconds of two digits, and th
     plain,
     texts.map((text) => readyTask(plain, text)),
     () => (clock += 7.77777),
+    steady,
   );
   assert.equal(Math.round(inferMs * 100) / 100, 7.78);
   const [first] = outcomes;
@@ -52,6 +54,7 @@ test('a prediction that throws fails its own task alone', async () => {
     choosy,
     texts.map((text) => readyTask(choosy, text)),
     now,
+    steady,
   );
   assert.deepEqual(codesOf(executed), ['succeeded', 'inference_failed', 'image_unreadable', 'succeeded']);
   assert.doesNotMatch(JSON.stringify(executed.outcomes.map(({ result }) => result)), /secret/);
@@ -63,6 +66,7 @@ test('a run that fails gives every task inference_failed, and is not thrown', as
     failing,
     texts.map((text) => readyTask(failing, text)),
     now,
+    steady,
   );
   assert.deepEqual(codesOf(executed), Array(4).fill('inference_failed'));
   assert.deepEqual(
@@ -81,6 +85,7 @@ test('a run that gives fewer outputs than images fails those without one', async
     short,
     texts.map((text) => readyTask(short, text)),
     now,
+    steady,
   );
   assert.deepEqual(codesOf(executed), ['succeeded', 'succeeded', 'inference_failed', 'inference_failed']);
 });
@@ -97,6 +102,7 @@ test('predictions that JSON cannot tell fail their task alone', async () => {
     looping,
     texts.map((text) => readyTask(looping, text)),
     now,
+    steady,
   );
   assert.deepEqual(codesOf(executed), ['inference_failed', 'succeeded', 'succeeded', 'succeeded']);
 });
@@ -107,3 +113,17 @@ test('a deadline that passed is an expired task; any other failure a failed one'
   assert.equal(late.reason, 'expired');
   assert.equal(failedOutcome(task, new Error('x'), 'image_unreadable').reason, 'failed');
 });
+
+for (const failRuns of [[], [1]]) {
+  test(`the memory that a run adds stands at each of its tasks (${failRuns.length > 0 ? 'failed' : 'succeeded'})`, async () => {
+    const model = simulatedModel({ failRuns });
+    let bytes = 0;
+    const growing = () => (bytes += 512);
+    const batch = texts.map((text) => readyTask(model, text));
+    const { outcomes } = await executeBatch(model, batch, now, growing);
+    assert.deepEqual(
+      outcomes.map(({ memoryChange }) => memoryChange),
+      [512, 512, 512, 512],
+    );
+  });
+}

@@ -69,7 +69,12 @@ async function inferred(wanted: readonly WantedTask[]): Promise<Held> {
     const { id: taskId, spec, image } = request;
     return { ...readyTask(model, image.toString(), { taskId, entryId: entryIds[i] ?? '' }), spec };
   });
-  const { outcomes } = await executeBatch(model, batch, () => performance.now());
+  const { outcomes } = await executeBatch(
+    model,
+    batch,
+    () => performance.now(),
+    () => 0,
+  );
   return { requests, outcomes };
 }
 

@@ -220,3 +220,16 @@ test('an id that is a part of another stays apart from it', async () => {
   await admitted({ id: `${id.slice(0, -1)}${id.endsWith('0') ? '1' : '0'}`, image: image('b') });
   assert.equal(await client.hget(toyKeys.load, 'count'), '2');
 });
+
+test('joining a task whose hash is damaged does not harm the others of the same call', async () => {
+  const sick = await admitted({ image: image('sick') });
+  await client.hdel(toyKeys.task(sick.id), 'edges', 'deadline');
+  const requests = ['before', 'sick', 'behind'].map((text) => enqueueRequest({ image: image(text) }));
+  const to = { model: 'toy', lane: 'normal', edge: 'edge-1', limits: limits(10) } as const;
+  const enqueued = await enqueue(client, to, requests);
+  assert.deepEqual(
+    enqueued.map(({ how }) => how),
+    ['admitted', 'joined', 'admitted'],
+  );
+  assert.equal(await client.hget(toyKeys.load, 'count'), '3');
+});
