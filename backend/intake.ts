@@ -8,7 +8,7 @@ import { failedOutcome, type Outcome } from './executor.js';
 import { fetchImages } from './fetch.js';
 import { room, type Holding } from './holding.js';
 import { acceptEntry } from './accept.js';
-import { ensureGroup, readNew, type RawEntry } from './reader.js';
+import { readNew, type RawEntry } from './reader.js';
 import { untilRedisAnswers } from './retry.js';
 import { settleHeld } from './settle-held.js';
 import { createSignal } from './signal.js';
@@ -34,7 +34,6 @@ export async function takeIn(
   const retrying = { ...state.retrying, signal: stop };
   const streams = [...lanesByStream.keys()];
   try {
-    for (const stream of streams) await untilRedisAnswers('group', retrying, () => ensureGroup(deps.client, stream));
     while (!stop.aborted) {
       const count = room(holding);
       if (count === 0) {
