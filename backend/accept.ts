@@ -5,6 +5,7 @@ import type { Lane } from '../contracts/task.js';
 import type { ConsumerDeps } from './consumer.js';
 import type { Task } from './delivery.js';
 import { failedOutcome, type Outcome } from './executor.js';
+import type { Lease } from './lease.js';
 import type { Model } from './model/model.js';
 import type { RawEntry } from './reader.js';
 import { startTaskTrace, unsampledTask } from './telemetry.js';
@@ -13,15 +14,22 @@ import { startTaskTrace, unsampledTask } from './telemetry.js';
 export type Accepted =
   { readonly ok: true; readonly task: Task } | { readonly ok: false; readonly outcome: Outcome | undefined };
 
+/** How an entry came here. */
+export interface Receipt {
+  readonly lane: Lane;
+  readonly lease: Lease;
+  readonly claimed: boolean;
+}
+
 /** Reads an entry. Never throws: what cannot be read ends here, so that it does not come back for ever. */
-export function acceptEntry(deps: ConsumerDeps, model: Model, lane: Lane, entry: RawEntry): Accepted {
+export function acceptEntry(deps: ConsumerDeps, model: Model, receipt: Receipt, entry: RawEntry): Accepted {
   const { stream, entryId, fields } = entry;
   const decoded = decodeEntry(fields);
   const admittedAt = Number.parseInt(entryId, 10);
   const queueMs = Math.max(0, deps.redisClock.now() - admittedAt);
-  if (!decoded.ok) return refuse(deps, { stream, lane, entryId, model, queueMs }, fields, decoded.failure);
+  if (!decoded.ok) return refuse(deps, { ...receipt, stream, entryId, model, queueMs }, fields, decoded.failure);
   const { taskId, spec, timeLeftMs, traceparent } = decoded.value;
-  const delivery = { stream, lane, entryId, model, queueMs, taskId, traceparent, bytes: spec.bytes };
+  const delivery = { ...receipt, stream, entryId, model, queueMs, taskId, traceparent, bytes: spec.bytes };
   const trace = startTaskTrace(deps.tracer, delivery, deps.consumer);
   const task = { delivery, spec, deadline: admittedAt + timeLeftMs, trace };
   const here = model.manifest.version;
@@ -37,7 +45,7 @@ export function acceptEntry(deps: ConsumerDeps, model: Model, lane: Lane, entry:
   return { ok: false, outcome: failedOutcome(task, gone, 'task_unreadable') };
 }
 
-type Received = Pick<Task['delivery'], 'stream' | 'lane' | 'entryId' | 'model' | 'queueMs'>;
+type Received = Omit<Task['delivery'], 'taskId' | 'bytes' | 'traceparent'>;
 
 function refuse(deps: ConsumerDeps, received: Received, fields: readonly string[], failure: Failure): Accepted {
   const { stream, entryId } = received;

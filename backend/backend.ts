@@ -5,7 +5,13 @@ import { publishModels } from '../contracts/catalogue.js';
 import { partitionKeys } from '../contracts/keys.js';
 import { defineScripts, retire } from '../contracts/scripts/scripts.js';
 import type { BackendConfig } from './config.js';
-import { createConsumerState, startConsumer, type Consumer, type ConsumerDeps } from './consumer.js';
+import {
+  createConsumerState,
+  startConsumer,
+  type Consumer,
+  type ConsumerDeps,
+  type ConsumerState,
+} from './consumer.js';
 import { startHeartbeat, type Gauges } from './heartbeat.js';
 import { createBackendMetrics } from './metrics.js';
 import type { ServedModels } from './model/served-models.js';
@@ -33,9 +39,14 @@ export interface Backend {
   readonly consumer: Consumer;
   /** Why it takes no work at the moment; empty when it does. */
   reasonsNotReady(): readonly string[];
+  /** False when reads do not come to an end although Redis answers: only a restart can help. */
+  isLive(): boolean;
   /** Stops reading, finishes what is held, retires. */
   drain(): Promise<void>;
 }
+
+/** Milliseconds within which a blocking read ends, even where its connection had to be opened anew. */
+const longestReadMs = 20_000;
 
 /** Silence of the stream, in milliseconds, after which a consumer no longer counts as reading. */
 const longestSilenceMs = 10_000;
@@ -59,17 +70,22 @@ export async function startBackend(deps: BackendDeps): Promise<Backend> {
   const state = createConsumerState(own, giveUp.signal);
   const { consumer: name } = config;
   const heartbeat = await startHeartbeat({
-    ...{ client, redisClock, gauges, consumer: name, state, models: served.models, device: served.device },
+    ...{ client, redisClock, gauges, consumer: name, state },
+    ...{ models: served.models, rated: served.rated, device: served.device },
   });
   // Last of all: whoever reads must be able to finish.
   const consumer = startConsumer(own, state, giveUp);
   let draining = false;
   return {
     consumer,
+    isLive: () => !(heartbeat.reachesRedis && readingForMs(state) > longestReadMs),
     reasonsNotReady: () => [
       ...(draining ? ['draining'] : []),
+      ...(state.failure === undefined ? [] : [`it cannot go on: ${messageOf(state.failure)}`]),
+      ...(state.paused === undefined ? [] : [`reading is paused for want of ${state.paused}`]),
+      ...sickModels(state).map((model) => `batches of ${model} fail`),
       ...(heartbeat.reachesRedis ? [] : ['Redis does not answer']),
-      ...(redisClock.now() - consumer.state.lastReadAt > longestSilenceMs && consumer.state.held === 0
+      ...(redisClock.now() - consumer.state.lastReadAt > longestSilenceMs && consumer.state.leases.size === 0
         ? ['not reading']
         : []),
     ],
@@ -83,15 +99,33 @@ export async function startBackend(deps: BackendDeps): Promise<Backend> {
   };
 }
 
+/** Milliseconds since the read began that has been under way for longest. */
+function readingForMs({ holdings }: ConsumerState): number {
+  const since = [...holdings.values()].flatMap(({ readingSince }) => readingSince ?? []);
+  return since.length > 0 ? performance.now() - Math.min(...since) : 0;
+}
+
+function sickModels({ holdings }: ConsumerState): readonly string[] {
+  return [...holdings].filter(([, { health }]) => health.sick).map(([model]) => model);
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 function consumerDeps(deps: BackendDeps, client: Redis, redisClock: RedisClock, gauges: Gauges): ConsumerDeps {
   const { config, served, connections, tracer, log } = deps;
   const metrics = createBackendMetrics(deps.meter, () => gauges.loads);
-  const { resultSeconds, cacheSeconds, batchBytes, consumer } = config;
+  const { resultSeconds, cacheSeconds, deadSeconds, batchBytes, leaseMs, consumer } = config;
   return {
-    ...{ consumer, client, redisClock, batchBytes, tracer, log, metrics },
+    ...{ consumer, client, redisClock, batchBytes, leaseMs, tracer, log, metrics },
     models: served.models,
+    deviceLost: served.failed,
     connectBlocking: connections.connectBlocking,
-    settle: { client, cache: connections.cache, resultSeconds, cacheSeconds, metrics, random: Math.random },
+    settle: {
+      ...{ client, cache: connections.cache, resultSeconds, cacheSeconds, deadSeconds, metrics },
+      random: Math.random,
+    },
     now: () => performance.now(),
     random: Math.random,
   };

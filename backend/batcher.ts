@@ -1,11 +1,13 @@
 import type { BatchLimit } from '../contracts/model.js';
 
 /** Why a batch was closed. */
-export type Closed = 'full' | 'device_free' | 'max_wait';
+export type Closed = 'full' | 'device_free' | 'max_wait' | 'solo';
 
 /** One model's tasks that are ready for the device. */
 export interface ReadyQueue {
   readonly model: string;
+  /** Whether each of these runs alone. */
+  readonly solo: boolean;
   readonly ready: number;
   /** When the oldest of them became ready, in milliseconds of the clock that `now` is of. */
   readonly oldestReadyAt: number;
@@ -13,7 +15,13 @@ export interface ReadyQueue {
 }
 
 export type BatchDecision =
-  | { readonly run: true; readonly model: string; readonly count: number; readonly closed: Closed }
+  | {
+      readonly run: true;
+      readonly model: string;
+      readonly solo: boolean;
+      readonly count: number;
+      readonly closed: Closed;
+    }
   /** Nothing may run yet; look again after so many milliseconds, or when something becomes ready. */
   | { readonly run: false; readonly lookAgainMs: number | undefined };
 
@@ -35,7 +43,7 @@ export function nextBatch(queues: Iterable<ReadyQueue>, now: number): BatchDecis
   }
   if (!chosen) return { run: false, lookAgainMs };
   const count = Math.min(chosen.ready, chosen.limit.max);
-  return { run: true, model: chosen.model, count, closed: whyClosed(chosen) };
+  return { run: true, model: chosen.model, solo: chosen.solo, count, closed: whyClosed(chosen) };
 }
 
 function remainingWaitMs(queue: ReadyQueue, now: number): number {
@@ -44,6 +52,7 @@ function remainingWaitMs(queue: ReadyQueue, now: number): number {
 }
 
 function whyClosed(queue: ReadyQueue): Closed {
+  if (queue.solo) return 'solo';
   if (queue.ready >= queue.limit.max) return 'full';
   return queue.limit.maxWaitMs > 0 ? 'max_wait' : 'device_free';
 }

@@ -1,6 +1,7 @@
 import { availableParallelism, hostname } from 'node:os';
 import * as z from 'zod';
 import { deviceKindSchema, modelNameSchema } from '../contracts/model.js';
+import { simulatedFaultsSchema } from './model/simulated-faults.js';
 
 const whole = (min: number, max: number) =>
   z
@@ -17,7 +18,12 @@ const simulatedDeviceSchema = z.strictObject({
   models: z.array(modelNameSchema).min(1),
   baseMs: z.number().min(0).default(0),
   perImageMs: z.number().min(0).default(0),
+  decodeMs: z.number().min(0).default(0),
   maxBatch: z.int().min(1).max(1024).default(32),
+  runLimitMs: z.int().min(1).default(30_000),
+  /** Path of a file to which the device writes what it ran. */
+  journal: z.string().min(1).optional(),
+  ...simulatedFaultsSchema.shape,
 });
 
 const json = z.string().transform((text, context): unknown => {
@@ -50,7 +56,9 @@ const environmentSchema = z.object({
     .optional(),
   SAMPAN_MAX_PIXELS: count.default(50_000_000),
   SAMPAN_BATCH_BYTES: count.default(32 * 1024 * 1024),
+  SAMPAN_LEASE_MS: whole(100, 600_000).default(5000),
   SAMPAN_RESULT_SECONDS: count.default(60),
+  SAMPAN_DEAD_SECONDS: count.default(86_400),
   SAMPAN_CACHE: z.enum(['on', 'off']).default('on'),
   SAMPAN_CACHE_SECONDS: count.default(86_400),
   SAMPAN_DRAIN_SECONDS: count.default(30),
@@ -90,7 +98,11 @@ function readable(env: z.infer<typeof environmentSchema>) {
     consumer: env.SAMPAN_CONSUMER ?? `${hostname().replace(/[^A-Za-z0-9.-]/g, '-')}-${String(process.pid)}`,
     maxPixels: env.SAMPAN_MAX_PIXELS,
     batchBytes: env.SAMPAN_BATCH_BYTES,
+    /** Milliseconds that a delivery may stay silent before others may claim it. */
+    leaseMs: env.SAMPAN_LEASE_MS,
     resultSeconds: env.SAMPAN_RESULT_SECONDS,
+    /** How long dead letters and their images are kept. */
+    deadSeconds: env.SAMPAN_DEAD_SECONDS,
     cache: env.SAMPAN_CACHE === 'on',
     cacheSeconds: env.SAMPAN_CACHE_SECONDS,
     drainMs: env.SAMPAN_DRAIN_SECONDS * 1000,

@@ -1,13 +1,17 @@
 import type { Buffer } from 'node:buffer';
 import type { Lane, TaskSpec } from '../contracts/task.js';
+import type { Lease } from './lease.js';
 import type { DecodedImage, Model } from './model/model.js';
 import type { TaskTrace } from './telemetry.js';
 
-/** An entry that was delivered to this consumer; it is held until its task leaves. */
+/** An entry that was delivered to this consumer; it is held, under a lease, until its task leaves. */
 export interface Delivery {
   readonly stream: string;
   readonly lane: Lane;
   readonly entryId: string;
+  readonly lease: Lease;
+  /** Taken over from a consumer that fell silent: it runs alone. */
+  readonly claimed: boolean;
   readonly model: Model;
   readonly taskId: string;
   /** Length of the encoded image. */

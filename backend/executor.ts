@@ -1,10 +1,13 @@
+import type { DeadLetter } from '../contracts/dead-letter.js';
 import { Failure } from '../contracts/failure.js';
 import type { Predictions } from '../contracts/prediction.js';
 import { failedResult, type Result } from '../contracts/result.js';
 import type { LeaveReason } from '../contracts/scripts/leave.js';
-import type { Delivery, Ready } from './delivery.js';
-import type { Model, RawOutput } from './model/model.js';
 import type { TaskSpec } from '../contracts/task.js';
+import type { Delivery, Ready } from './delivery.js';
+import { faultOf } from './fault.js';
+import type { Model, RawOutput } from './model/model.js';
+import { withinRunLimit } from './run-limit.js';
 import type { TaskTrace } from './telemetry.js';
 
 /** The verdict on a delivery. */
@@ -15,62 +18,110 @@ export interface Outcome {
   readonly trace: TaskTrace;
   readonly reason: LeaveReason;
   readonly result: Result;
+  /** Of a task that is dead. */
+  readonly deadLetter?: DeadLetter;
   readonly decodeMs: number;
   readonly inferMs: number;
   /** Bytes of resident memory that the run added; 0 for a task that was not run. */
   readonly memoryChange: number;
 }
 
-/** A finished run: one outcome per task, in order, and what the device took. */
+/** What became of a batch. */
 export interface Executed {
+  /** One per task, in order; where the device is lost, of those that were judged before. */
   readonly outcomes: readonly Outcome[];
+  /** Milliseconds of all its runs together. */
   readonly inferMs: number;
-  /** Why the run as a whole failed. */
+  /** Why a run failed, the first one that did. */
   readonly error?: unknown;
+  /** The size that was tried next where the device had too little memory for more. */
+  readonly fits?: number;
+  /** Why the device is lost; what has no outcome stays pending. */
+  readonly lost?: unknown;
+}
+
+/** What executing needs of its surroundings. */
+export interface Gauges {
+  /** Milliseconds, monotonic. */
+  readonly now: () => number;
+  /** Resident bytes of this process. */
+  readonly memory: () => number;
 }
 
 /**
- * Runs a batch. Never throws: a batch that fails gives every task its failure, a prediction that fails only its own.
- * @param now milliseconds, monotonic
- * @param memory resident bytes of this process
+ * Runs a batch. Never throws. What follows from a failed run depends on whose fault it is: where the device's memory was
+ * short, the halves are run one after the other; where it is the model's, the images are run one by one, so that only the
+ * guilty one fails; where the device is lost, nothing more is run.
  */
-export async function executeBatch(
-  model: Model,
-  batch: readonly Ready[],
-  now: () => number,
-  memory: () => number,
-): Promise<Executed> {
-  const startedAt = now();
-  const memoryBefore = memory();
-  const measure = (): Run => ({
-    inferMs: now() - startedAt,
-    memoryChange: memory() - memoryBefore,
-    batchSize: batch.length,
-  });
-  try {
-    const raw = await model.infer(batch.map((task) => task.decoded));
-    const run = measure();
-    return { inferMs: run.inferMs, outcomes: batch.map((task, i) => judge(model, task, raw[i], run)) };
-  } catch (error) {
-    const run = measure();
-    const outcomes = batch.map((task) => failedOutcome(task, error, 'inference_failed', run));
-    return { inferMs: run.inferMs, error, outcomes };
-  }
+export async function executeBatch(model: Model, batch: readonly Ready[], gauges: Gauges): Promise<Executed> {
+  const outcomes: Outcome[] = [];
+  let inferMs = 0;
+  const troubles: { error?: unknown; fits?: number; lost?: unknown } = {};
+
+  const runParts = async (parts: readonly (readonly Ready[])[]) => {
+    for (const part of parts) if (troubles.lost === undefined) await run(part);
+  };
+  const run = async (part: readonly Ready[]): Promise<void> => {
+    const ran = await runOnce(model, part, gauges);
+    inferMs += ran.cost.inferMs;
+    if (ran.ok) {
+      outcomes.push(...part.map((task, i) => judge(model, task, ran.raw[i], ran.cost)));
+      return;
+    }
+    troubles.error ??= ran.error;
+    const fault = faultOf(ran.error);
+    if (fault === 'device') {
+      troubles.lost = ran.error;
+    } else if (part.length === 1) {
+      outcomes.push(...part.map((task) => failedOutcome(task, ran.error, 'inference_failed', ran.cost)));
+    } else if (fault === 'device_memory') {
+      const half = Math.ceil(part.length / 2);
+      troubles.fits = half;
+      await runParts([part.slice(0, half), part.slice(half)]);
+    } else {
+      await runParts(part.map((task) => [task]));
+    }
+  };
+
+  await run(batch);
+  return { outcomes, inferMs, ...troubles };
 }
 
 /** What one run took. */
-type Run = Pick<Outcome, 'inferMs' | 'memoryChange'> & { readonly batchSize: number };
+type Cost = Pick<Outcome, 'inferMs' | 'memoryChange'> & { readonly batchSize: number };
 
-function judge(model: Model, task: Ready, raw: RawOutput | undefined, run: Run): Outcome {
+type Ran = { readonly cost: Cost } & (
+  { readonly ok: true; readonly raw: readonly RawOutput[] } | { readonly ok: false; readonly error: unknown }
+);
+
+async function runOnce(model: Model, part: readonly Ready[], { now, memory }: Gauges): Promise<Ran> {
+  const startedAt = now();
+  const memoryBefore = memory();
+  const cost = (): Cost => ({
+    inferMs: now() - startedAt,
+    memoryChange: memory() - memoryBefore,
+    batchSize: part.length,
+  });
+  const images = part.map((task) => task.decoded);
+  for (const { delivery } of part) delivery.lease.renewUntil = startedAt + model.manifest.runLimitMs;
   try {
-    if (!raw) throw new Failure('inference_failed', 'the run gave no output for this image');
-    return succeeded(task, model.predict(raw, task.decoded, task.spec.params), run);
+    const raw = await withinRunLimit(model, part.length, () => model.infer(images));
+    return { ok: true, raw, cost: cost() };
   } catch (error) {
-    return failedOutcome(task, error, 'inference_failed', run);
+    return { ok: false, error, cost: cost() };
   }
 }
 
-function succeeded(task: Ready, predictions: Predictions, { inferMs, memoryChange, batchSize }: Run): Outcome {
+function judge(model: Model, task: Ready, raw: RawOutput | undefined, cost: Cost): Outcome {
+  try {
+    if (!raw) throw new Failure('inference_failed', 'the run gave no output for this image');
+    return succeeded(task, model.predict(raw, task.decoded, task.spec.params), cost);
+  } catch (error) {
+    return failedOutcome(task, error, 'inference_failed', cost);
+  }
+}
+
+function succeeded(task: Ready, predictions: Predictions, { inferMs, memoryChange, batchSize }: Cost): Outcome {
   const { delivery, spec, trace, decodeMs } = task;
   const timing = {
     queueMs: round(delivery.queueMs),
@@ -91,7 +142,7 @@ const notRun = { inferMs: 0, memoryChange: 0 };
 export function failedOutcome(
   task: Pick<Ready, 'delivery' | 'trace'> & { readonly spec: TaskSpec | undefined; readonly decodeMs?: number },
   error: unknown,
-  code: 'inference_failed' | 'image_unreadable' | 'task_unreadable' | 'deadline_exceeded',
+  code: 'inference_failed' | 'image_unreadable' | 'task_unreadable' | 'deadline_exceeded' | 'task_dead',
   { inferMs, memoryChange }: Pick<Outcome, 'inferMs' | 'memoryChange'> = notRun,
 ): Outcome {
   const { delivery, spec, trace, decodeMs = 0 } = task;

@@ -3,6 +3,7 @@ import { keepPublished } from '../contracts/catalogue.js';
 import { consumerGroup, partitionKeys } from '../contracts/keys.js';
 import type { DeviceKind } from '../contracts/model.js';
 import { heartbeatMs, liveConsumers, register, unregister, type Registration } from '../contracts/register.js';
+import { createCapacity, type Capacity } from './capacity.js';
 import type { ConsumerState } from './consumer.js';
 import type { ModelLoad } from './metrics.js';
 import type { Model } from './model/model.js';
@@ -20,6 +21,8 @@ export interface HeartbeatDeps {
   readonly consumer: string;
   readonly device: { readonly kind: DeviceKind; readonly name: string };
   readonly models: readonly Model[];
+  /** Tasks per second that the device did of each model when it was warmed up, where that is known. */
+  readonly rated: ReadonlyMap<string, number>;
   readonly state: ConsumerState;
   readonly redisClock: RedisClock;
 }
@@ -33,21 +36,20 @@ export interface Heartbeat {
   stop(): Promise<void>;
 }
 
-/** Beats over which the rate of a model is averaged. */
-const rateBeats = 10;
-
 /** Tells once a second that this consumer lives and how it does; resolves after the first time. */
 export async function startHeartbeat(deps: HeartbeatDeps): Promise<Heartbeat> {
   const startedAt = deps.redisClock.now();
-  const rates = new Map(deps.models.map((model) => [model.manifest.name, createRate()]));
-  let stateName: Registration['state'] = 'ready';
+  const capacities = new Map(
+    deps.models.map(({ manifest: { name } }) => [name, createCapacity(deps.rated.get(name) ?? 0)] as const),
+  );
+  let draining = false;
   let reachesRedis = true;
 
   const manifests = deps.models.map((model) => model.manifest);
   const beat = async () => {
     await deps.redisClock.measure();
     await keepPublished(deps.client, manifests);
-    await register(deps.client, registration(deps, rates, stateName, startedAt), deps.redisClock.now());
+    await register(deps.client, registration(deps, capacities, draining, startedAt), deps.redisClock.now());
   };
   let last: Promise<unknown> = Promise.resolve();
   const tick = () => {
@@ -59,7 +61,7 @@ export async function startHeartbeat(deps: HeartbeatDeps): Promise<Heartbeat> {
   };
   await beat();
   const timer = setInterval(() => {
-    for (const [name, rate] of rates) rate.sample(deps.state.settledCount.get(name) ?? 0);
+    sampleCapacities(deps, capacities, reachesRedis);
     void tick();
     // What the gauges show is not worth a beat: streams or groups may be missing for a moment.
     void readLoads(deps).then(
@@ -73,7 +75,7 @@ export async function startHeartbeat(deps: HeartbeatDeps): Promise<Heartbeat> {
       return reachesRedis;
     },
     drain: async () => {
-      stateName = 'draining';
+      draining = true;
       await tick();
     },
     stop: async () => {
@@ -86,19 +88,41 @@ export async function startHeartbeat(deps: HeartbeatDeps): Promise<Heartbeat> {
 
 function registration(
   { consumer, device, models, state }: HeartbeatDeps,
-  rates: ReadonlyMap<string, Rate>,
-  stateName: Registration['state'],
+  capacities: ReadonlyMap<string, Capacity>,
+  draining: boolean,
   startedAt: number,
 ): Registration {
   return {
-    ...{ v: 1, consumer, device, state: stateName, startedAt, lastReadAt: state.lastReadAt },
+    ...{ v: 1, consumer, device, state: stateOf(state, draining), startedAt, lastReadAt: state.lastReadAt },
     memory: { residentBytes: residentBytes() },
     models: models.map(({ manifest: { name, version } }) => ({
       model: name,
       version,
-      tasksPerSecond: rates.get(name)?.perSecond() ?? 0,
+      tasksPerSecond: capacities.get(name)?.perSecond ?? 0,
     })),
   };
+}
+
+/** Why a consumer takes nothing new, if it does not. A model that fails here counts as served as long as another does not. */
+function stateOf({ failure, paused, holdings }: ConsumerState, draining: boolean): Registration['state'] {
+  if (draining || failure !== undefined) return 'draining';
+  if (paused !== undefined) return 'paused';
+  return [...holdings.values()].every(({ health }) => health.sick) ? 'sick' : 'ready';
+}
+
+/** A model counts as saturated while its reads found as much as there was room for. */
+function sampleCapacities(
+  { state, redisClock }: HeartbeatDeps,
+  capacities: ReadonlyMap<string, Capacity>,
+  reachesRedis: boolean,
+): void {
+  for (const [name, capacity] of capacities) {
+    const holding = state.holdings.get(name);
+    if (!holding) continue;
+    const saturated = !holding.ranDry && !holding.health.sick && state.paused === undefined && reachesRedis;
+    holding.ranDry = false;
+    capacity.sample(state.settledCount.get(name) ?? 0, saturated, redisClock.now());
+  }
 }
 
 async function readLoads({ client, models }: HeartbeatDeps): Promise<readonly ModelLoad[]> {
@@ -108,27 +132,8 @@ async function readLoads({ client, models }: HeartbeatDeps): Promise<readonly Mo
       const stream = partitionKeys(name).tasks('normal');
       const [backlog, summary] = await Promise.all([client.xlen(stream), client.xpending(stream, consumerGroup)]);
       const serving = consumers.filter((one) => one.models.some(({ model }) => model === name));
-      return { model: name, backlog, pending: Number(summary[0] ?? 0), liveConsumers: serving.length };
+      const pending = Number(summary[0] ?? 0);
+      return { model: name, backlog, pending, waiting: Math.max(0, backlog - pending), liveConsumers: serving.length };
     }),
   );
-}
-
-interface Rate {
-  sample(total: number): void;
-  perSecond(): number;
-}
-
-/** Tasks per second over the last beats, from a count that only grows. */
-function createRate(): Rate {
-  const totals: number[] = [0];
-  return {
-    sample: (total) => {
-      totals.push(total);
-      if (totals.length > rateBeats + 1) totals.shift();
-    },
-    perSecond: () => {
-      const grown = (totals.at(-1) ?? 0) - (totals[0] ?? 0);
-      return totals.length > 1 ? (grown * 1000) / ((totals.length - 1) * heartbeatMs) : 0;
-    },
-  };
 }

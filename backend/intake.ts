@@ -1,25 +1,28 @@
 import { Failure } from '../contracts/failure.js';
 import { partitionKeys } from '../contracts/keys.js';
 import type { Lane } from '../contracts/task.js';
+import { acceptEntry } from './accept.js';
 import { splitByBytes } from './batcher.js';
 import type { ConsumerDeps, ConsumerState } from './consumer.js';
+import { createDecoder, type Decoder } from './decoder.js';
 import type { Fetched, Task } from './delivery.js';
-import { failedOutcome, type Outcome } from './executor.js';
+import { failedOutcome } from './executor.js';
 import { fetchImages } from './fetch.js';
+import { dropTasks } from './held.js';
 import { room, type Holding } from './holding.js';
-import { acceptEntry } from './accept.js';
+import { lookAgain } from './look-again.js';
 import { readNew, type RawEntry } from './reader.js';
 import { untilRedisAnswers } from './retry.js';
 import { settleHeld } from './settle-held.js';
-import { createSignal } from './signal.js';
-import { endSpan } from './telemetry.js';
+import { createTakeover } from './takeover.js';
 
 /** Lanes that are read. */
 const lanes: readonly Lane[] = ['normal'];
 
 /**
- * Takes a model's tasks in until told to stop: read what there is room for, fetch the images, decode. Decoding goes on
- * while the device runs and while the next entries are read. Resolves when the last task taken in is ready or failed.
+ * Takes a model's tasks in until told to stop: claim what others let lie, else read what there is room for; fetch the
+ * images, decode. Decoding goes on while the device runs and while the next entries are read. Resolves when the last task
+ * taken in is ready or failed.
  */
 export async function takeIn(
   deps: ConsumerDeps,
@@ -29,127 +32,103 @@ export async function takeIn(
 ): Promise<void> {
   const { name } = holding.model.manifest;
   const lanesByStream = new Map(lanes.map((lane) => [partitionKeys(name).tasks(lane), lane]));
+  const streams = [...lanesByStream.keys()];
   const decoder = createDecoder(deps, state, holding);
+  const takeover = createTakeover(deps, state, holding, streams);
   const blocking = await deps.connectBlocking(name);
   const retrying = { ...state.retrying, signal: stop };
-  const streams = [...lanesByStream.keys()];
+  const take = (entries: readonly RawEntry[], claimed: boolean) =>
+    takeEntries({ deps, state, holding, decoder }, lanesByStream, entries, claimed);
   try {
     while (!stop.aborted) {
       const count = room(holding);
-      if (count === 0) {
+      if (count === 0 || state.paused !== undefined || holding.health.sick) {
         await holding.roomChanged.wait();
         continue;
       }
-      const entries = await untilRedisAnswers('read', retrying, () => readNew(blocking, deps.consumer, streams, count));
+      await take(await takeover.claim(count), true);
+      if (holding.claimed > 0) {
+        await holding.roomChanged.wait(takeover.dueInMs());
+        continue;
+      }
+      holding.readingSince ??= deps.now();
+      const blockMs = takeover.dueInMs();
+      const entries = await untilRedisAnswers('read', retrying, () =>
+        readNew(blocking, deps.consumer, streams, count, blockMs),
+      );
+      holding.readingSince = undefined;
+      if (entries.length < count) holding.ranDry = true;
       state.lastReadAt = deps.redisClock.now();
-      await takeEntries(deps, state, holding, decoder, lanesByStream, entries);
+      await take(entries, false);
     }
   } catch (error) {
     if (!stop.aborted) throw error;
   } finally {
+    holding.readingSince = undefined;
     blocking.disconnect();
     await decoder.idle();
   }
 }
 
-/** Fetches and begins to decode what was read, in groups that fit the byte budget. */
+interface Intake {
+  readonly deps: ConsumerDeps;
+  readonly state: ConsumerState;
+  readonly holding: Holding;
+  readonly decoder: Decoder;
+}
+
+/** Fetches and begins to decode what was taken, in groups that fit the byte budget. */
 async function takeEntries(
-  deps: ConsumerDeps,
-  state: ConsumerState,
-  holding: Holding,
-  decoder: Decoder,
+  intake: Intake,
   lanesByStream: ReadonlyMap<string, Lane>,
   entries: readonly RawEntry[],
+  claimed: boolean,
 ): Promise<void> {
-  state.held += entries.length;
-  holding.preparing += entries.length;
-  const tasks = entries.flatMap((entry) => {
-    const accepted = acceptEntry(deps, holding.model, lanesByStream.get(entry.stream) ?? 'normal', entry);
-    if (accepted.ok) return [accepted.task];
-    leaveEarly(deps, state, holding, accepted.outcome);
-    return [];
-  });
-  for (const group of splitByBytes(tasks, (task) => task.delivery.bytes, deps.batchBytes)) {
+  const { deps, state, holding, decoder } = intake;
+  const takenAt = deps.now();
+  const accepted = entries.flatMap((entry) =>
+    acceptOne(intake, lanesByStream.get(entry.stream) ?? 'normal', entry, claimed),
+  );
+  // What was just read is fresh; what was claimed has a past.
+  const { wanted, ended, lost } = await lookAgain(deps, state, accepted, () => (claimed ? -Infinity : takenAt));
+  holding.preparing -= accepted.length - wanted.length;
+  void settleHeld(deps, state, holding, ended);
+  dropTasks(deps, state, holding, lost);
+  for (const group of splitByBytes(wanted, (task) => task.delivery.bytes, deps.batchBytes)) {
     await decoder.roomFor(group);
-    for (const fetched of await fetchGroup(deps, state, holding, group)) decoder.decode(fetched);
+    for (const fetched of await fetchGroup(intake, group)) decoder.decode(fetched);
   }
 }
 
-async function fetchGroup(
-  deps: ConsumerDeps,
-  state: ConsumerState,
-  holding: Holding,
-  group: readonly Task[],
-): Promise<readonly Fetched[]> {
+/** Begins to hold an entry; one that is held already was delivered twice, and one that cannot be run ends here. */
+function acceptOne({ deps, state, holding }: Intake, lane: Lane, entry: RawEntry, claimed: boolean): readonly Task[] {
+  const lease = state.leases.take(entry.stream, entry.entryId, deps.now());
+  if (!lease) return [];
+  if (claimed) holding.claimed++;
+  const accepted = acceptEntry(deps, holding.model, { lane, lease, claimed }, entry);
+  if (accepted.ok) {
+    holding.preparing++;
+    return [accepted.task];
+  }
+  if (accepted.outcome) {
+    void settleHeld(deps, state, holding, [accepted.outcome]);
+  } else {
+    state.leases.end(lease);
+    if (claimed) holding.claimed--;
+  }
+  return [];
+}
+
+async function fetchGroup({ deps, state, holding }: Intake, group: readonly Task[]): Promise<readonly Fetched[]> {
   const { name } = holding.model.manifest;
   const deliveries = group.map((task) => task.delivery);
   const images = await untilRedisAnswers('fetch', state.retrying, () => fetchImages(deps.client, name, deliveries));
   return group.flatMap((task, i) => {
     const image = images[i];
     if (image) return { ...task, image };
+    holding.preparing--;
     const gone = new Failure('task_lost', 'the image is no longer there');
-    leaveEarly(deps, state, holding, failedOutcome(task, gone, 'task_unreadable'));
+    void settleHeld(deps, state, holding, [failedOutcome(task, gone, 'task_unreadable')]);
     return [];
   });
-}
-
-interface Decoder {
-  /** Resolves when a group's bytes fit beside those that are being decoded. */
-  roomFor(group: readonly Task[]): Promise<void>;
-  /** Starts decoding; the task becomes ready, or leaves as failed. */
-  decode(fetched: Fetched): void;
-  /** Resolves when no decoding is under way. */
-  idle(): Promise<void>;
-}
-
-function createDecoder(deps: ConsumerDeps, state: ConsumerState, holding: Holding): Decoder {
-  const underWay = new Set<Promise<void>>();
-  const freed = createSignal();
-  let bytes = 0;
-  return {
-    roomFor: async (group) => {
-      const wanted = group.reduce((sum, task) => sum + task.delivery.bytes, 0);
-      while (bytes > 0 && bytes + wanted > deps.batchBytes) await freed.wait();
-    },
-    decode: (fetched) => {
-      bytes += fetched.delivery.bytes;
-      const decoding = decodeTask(deps, state, holding, fetched).finally(() => {
-        bytes -= fetched.delivery.bytes;
-        underWay.delete(decoding);
-        freed.notify();
-      });
-      underWay.add(decoding);
-    },
-    idle: async () => {
-      await Promise.all(underWay);
-    },
-  };
-}
-
-async function decodeTask(deps: ConsumerDeps, state: ConsumerState, holding: Holding, fetched: Fetched): Promise<void> {
-  const { delivery, spec, deadline, trace, image } = fetched;
-  const startedAt = deps.now();
-  const span = trace.child('decode');
-  try {
-    const decoded = await holding.model.decode(image);
-    const readyAt = deps.now();
-    const decodeMs = readyAt - startedAt;
-    endSpan(span);
-    deps.metrics.decodeSeconds.record(decodeMs / 1000, { model: spec.model });
-    holding.preparing--;
-    holding.ready.push({ delivery, spec, deadline, trace, decoded, decodeMs, readyAt });
-    state.work.notify();
-  } catch (error) {
-    endSpan(span, error);
-    const decodeMs = deps.now() - startedAt;
-    leaveEarly(deps, state, holding, failedOutcome({ ...fetched, decodeMs }, error, 'image_unreadable'));
-  }
-}
-
-/** Settles a task that never reaches the device. */
-function leaveEarly(deps: ConsumerDeps, state: ConsumerState, holding: Holding, outcome: Outcome | undefined): void {
-  holding.preparing--;
-  holding.roomChanged.notify();
-  if (outcome) void settleHeld(deps, state, holding, [outcome]);
-  else state.held--;
 }

@@ -3,6 +3,7 @@ import { createLogger } from '../infra/process/logger.js';
 import { loadConfig, type BackendConfig } from './config.js';
 import { openModels } from './model/served-models.js';
 import { startProcess } from './process.js';
+import { RunLimitError } from './run-limit.js';
 
 /** Exit codes of a backend, for whoever restarts it. */
 const exitCodes = { stopped: 0, cannotStart: 1, deviceLost: 3, drainedTooLate: 4 } as const;
@@ -50,8 +51,18 @@ async function serveUntilTold(config: BackendConfig, log: Logger): Promise<void>
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
   void running.failed.then((error) => {
-    if (stopping) return;
+    if (error instanceof RunLimitError) dieInMidRun(error, log);
+    if (stopping || error instanceof RunLimitError) return;
     log.fatal({ err: error }, 'the device is lost, or the consumer cannot go on');
     process.exit(exitCodes.deviceLost);
   });
+}
+
+/** Milliseconds that the log has to be written. */
+const lastWordsMs = 500;
+
+/** A run cannot be interrupted, and leaving by exit() while one goes on ends in an abort: only a signal ends it cleanly. */
+function dieInMidRun(error: RunLimitError, log: Logger): void {
+  log.fatal({ err: error }, 'a run went past its limit; this process ends');
+  setTimeout(() => process.kill(process.pid, 'SIGKILL'), lastWordsMs);
 }

@@ -7,6 +7,8 @@ export interface ModelLoad {
   readonly backlog: number;
   /** Delivered to some consumer and not yet settled. */
   readonly pending: number;
+  /** In the streams and not delivered yet. */
+  readonly waiting: number;
   /** Consumers in the register that serve it. */
   readonly liveConsumers: number;
 }
@@ -30,6 +32,16 @@ export function createBackendMetrics(meter: Meter, loads: () => Iterable<ModelLo
     /** outcome (written | failed) */
     cacheWrites: meter.createCounter('cache_writes', { description: 'Answers written to the cache.' }),
     /** model */
+    claimed: meter.createCounter('tasks_claimed', { description: 'Tasks taken over from consumers that fell silent.' }),
+    /** model */
+    dropped: meter.createCounter('tasks_dropped', {
+      description: 'Tasks left to other consumers before they were run.',
+    }),
+    /** model */
+    dead: meter.createCounter('tasks_dead', { description: 'Tasks given up, with a dead letter.' }),
+    /** model, fault (input | model | device_memory | device | redis) */
+    failedRuns: meter.createCounter('failed_runs', { description: 'Runs that failed, by whose fault it was.' }),
+    /** model */
     queueSeconds: histogram('queue_seconds', 'Time from enqueueing a task to its delivery.', queueSeconds),
     /** model */
     decodeSeconds: histogram('decode_seconds', 'Time to decode and resize one image.', fastSeconds),
@@ -50,6 +62,7 @@ function observe(meter: Meter, loads: () => Iterable<ModelLoad>): void {
       for (const load of loads()) result.observe(valueOf(load), { model: load.model } satisfies Attributes);
     });
   gauge('tasks_backlog', 'Tasks in the streams of a model: waiting and pending.', (load) => load.backlog);
+  gauge('tasks_waiting', 'Tasks that no consumer has yet; the one to scale consumers by.', (load) => load.waiting);
   gauge('tasks_pending', 'Tasks delivered to a consumer and not yet settled.', (load) => load.pending);
   gauge('live_consumers', 'Consumers in the register that serve a model.', (load) => load.liveConsumers);
   meter

@@ -51,13 +51,13 @@ export async function startProcess({ config, served, log, env }: ProcessOptions)
   let started: Backend | undefined = undefined;
   const health = await startHealthServer({
     ...{ host: config.host, port: config.healthPort },
-    live: () => true,
+    live: () => started?.isLive() ?? true,
     ready: () => {
       const reasons = started?.reasonsNotReady() ?? ['starting'];
       return { ready: reasons.length === 0, reasons };
     },
     describe: () => ({
-      ...{ consumer: config.consumer, device: served.device, held: started?.consumer.state.held ?? 0 },
+      ...{ consumer: config.consumer, device: served.device, held: started?.consumer.state.leases.size ?? 0 },
       models: served.models.map((model) => `${model.manifest.name}@${model.manifest.version}`),
     }),
   });
@@ -67,8 +67,8 @@ export async function startProcess({ config, served, log, env }: ProcessOptions)
   return {
     healthUrl: health.url,
     metricsUrl: telemetry.metricsUrl,
-    held: () => backend.consumer.state.held,
-    failed: Promise.race([served.failed, backend.consumer.failed]),
+    held: () => backend.consumer.state.leases.size,
+    failed: backend.consumer.failed,
     stop: async () => {
       await backend.drain();
       // A run that hangs would keep its session for ever.

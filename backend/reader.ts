@@ -13,7 +13,7 @@ const readReply = z
   .array(z.tuple([z.string(), z.array(z.tuple([z.string(), z.array(z.string()).nullable()]))]))
   .nullable();
 
-/** Milliseconds a read blocks while there is nothing to read. */
+/** Milliseconds a read blocks at most while there is nothing to read. */
 export const blockMs = 1000;
 
 /** Creates the group of a stream where it does not exist, from the start of the stream. */
@@ -26,15 +26,17 @@ export async function ensureGroup(client: Redis, stream: string): Promise<void> 
 }
 
 /**
- * Reads new entries, at most `count` from each stream; blocks for up to a second while there are none.
+ * Reads new entries, at most `count` from each stream; blocks while there are none.
  * Streams or groups that vanished (a flush, a failover) are made again, which counts as having read nothing.
  * @param blocking a connection that does nothing else
+ * @param block milliseconds to block for at most
  */
 export async function readNew(
   blocking: Redis,
   consumer: string,
   streams: readonly string[],
   count: number,
+  block = blockMs,
 ): Promise<readonly RawEntry[]> {
   const from = streams.map(() => '>');
   try {
@@ -46,7 +48,7 @@ export async function readNew(
         'COUNT',
         count,
         'BLOCK',
-        blockMs,
+        block,
         'STREAMS',
         ...streams,
         ...from,
@@ -62,6 +64,7 @@ export async function readNew(
   }
 }
 
-function isVanished(error: unknown): boolean {
+/** Whether an error says that a stream or its group is not there (any more). */
+export function isVanished(error: unknown): boolean {
   return error instanceof Error && (error.message.startsWith('NOGROUP') || error.message.startsWith('UNBLOCKED'));
 }

@@ -1,6 +1,7 @@
 import { Failure } from '../contracts/failure.js';
 import type { ConsumerDeps, ConsumerState } from './consumer.js';
 import type { Outcome } from './executor.js';
+import { endHeld } from './held.js';
 import type { Holding } from './holding.js';
 import { isRefusal, untilRedisAnswers } from './retry.js';
 import { settle, type Settled } from './settle.js';
@@ -29,19 +30,19 @@ async function settleEnded(deps: ConsumerDeps, state: ConsumerState, holding: Ho
 async function settleAndAccount(
   deps: ConsumerDeps,
   state: ConsumerState,
-  { model }: Holding,
+  holding: Holding,
   outcomes: readonly Outcome[],
 ): Promise<void> {
   const startedAt = deps.now();
   const spans = outcomes.map((outcome) => outcome.trace.child('settle'));
   const settled = await settleAll(deps, state, outcomes);
   account(deps, state, settled);
-  state.held -= outcomes.length;
+  for (const { delivery } of outcomes) endHeld(state, holding, delivery);
   spans.forEach((span) => endSpan(span));
   for (const { trace, result } of outcomes) {
     trace.end(result.outcome === 'failed' ? new Failure(result.code, result.detail) : undefined);
   }
-  deps.metrics.settleSeconds.record((deps.now() - startedAt) / 1000, { model: model.manifest.name });
+  deps.metrics.settleSeconds.record((deps.now() - startedAt) / 1000, { model: holding.model.manifest.name });
 }
 
 /** Where Redis refuses a batch they are settled one by one, so that one broken task does not keep the others. */
@@ -79,7 +80,10 @@ function account(deps: ConsumerDeps, state: ConsumerState, settled: readonly Set
   const manifest = settled[0]?.outcome.delivery.model.manifest;
   if (!manifest) return;
   const { name: model, version } = manifest;
-  state.settledCount.set(model, (state.settledCount.get(model) ?? 0) + settled.length);
+  // Nothing was done for those that had expired.
+  const worked = settled.filter(({ outcome }) => outcome.reason !== 'expired').length;
+  state.settledCount.set(model, (state.settledCount.get(model) ?? 0) + worked);
+  deps.metrics.dead.add(byReason.get('dead') ?? 0, { model });
   for (const [outcome, count] of byReason)
     deps.metrics.inferences.add(count, { model, model_version: version, outcome });
 }

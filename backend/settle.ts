@@ -16,6 +16,8 @@ export interface SettleDeps {
   /** The cache role; undefined where caching is off. */
   readonly cache: Redis | undefined;
   readonly resultSeconds: number;
+  /** How long dead letters and their images are kept. */
+  readonly deadSeconds: number;
   readonly cacheSeconds: number;
   readonly metrics: BackendMetrics;
   readonly random: () => number;
@@ -32,9 +34,9 @@ export interface Settled {
  * that waits, then the cache. @throws where Redis refuses; doing it again is safe, since what has left is found gone
  */
 export async function settle(deps: SettleDeps, outcomes: readonly Outcome[]): Promise<readonly Settled[]> {
-  const leavings = outcomes.map(({ delivery, reason, result }) => {
+  const leavings = outcomes.map(({ delivery, reason, result, deadLetter }) => {
     const { taskId, entryId } = delivery;
-    return { taskId, entryId, reason, result: encodeResult(result) };
+    return { taskId, entryId, reason, deadLetter, result: encodeResult(result) };
   });
   const ends = await leaveLane(deps, outcomes, leavings);
   const byEdge = new Map<string, Reply[]>();
@@ -62,7 +64,11 @@ async function leaveLane(
   const [first] = outcomes;
   if (!first) return [];
   const { lane, model } = first.delivery;
-  const from = { model: model.manifest.name, lane, keepResultMs: deps.resultSeconds * 1000 };
+  const { resultSeconds, deadSeconds } = deps;
+  const from = {
+    ...{ model: model.manifest.name, lane },
+    ...{ keepResultMs: resultSeconds * 1000, keepDeadMs: deadSeconds * 1000 },
+  };
   return leave(deps.client, from, leavings);
 }
 

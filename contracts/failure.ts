@@ -49,6 +49,11 @@ export const failures = {
     retryable: true,
     message: 'The task was written in a form that its reader does not know.',
   },
+  task_dead: {
+    status: 500,
+    retryable: false,
+    message: 'Every run of this image ended its process; it was given up.',
+  },
   internal: { status: 500, retryable: true, message: 'Something unforeseen went wrong on our side.' },
   no_live_consumer: { status: 503, retryable: true, message: 'No live consumer serves this model at the moment.' },
   model_version_gone: {
@@ -56,7 +61,7 @@ export const failures = {
     retryable: true,
     message: 'The consumer that took the task no longer holds this model version.',
   },
-  overloaded: { status: 503, retryable: true, message: 'The backlog is full.' },
+  overloaded: { status: 503, retryable: true, message: 'There is more work than can be done in time.' },
   stream_unavailable: { status: 503, retryable: true, message: 'The stream cannot be reached or is out of memory.' },
   task_lost: { status: 503, retryable: true, message: 'The task was lost before it had a result.' },
   deadline_exceeded: { status: 504, retryable: true, message: 'The deadline passed before there was a result.' },

@@ -28,14 +28,16 @@ export function replyChannel(edge: string): string {
 export interface PartitionKeys {
   /** Stream of entries. */
   tasks(lane: Lane): string;
-  /** Hash of a task: ledger, deadline, edges, waiters. */
+  /** Hash of a task: ledger, deadline, edges, waiters, solo starts. */
   task(id: string): string;
   /** String, the encoded bytes. */
   image(id: string): string;
   /** Hash of work in flight: work key → task id. */
   readonly work: string;
-  /** Hash of admitted count and bytes, in all and per tenant. */
+  /** Hash of admitted count and bytes, in all and per tenant, and of the last turn that was given to somebody shed. */
   readonly load: string;
+  /** Stream of dead letters. */
+  readonly dead: string;
   /** String, the stored result. */
   result(id: string): string;
 }
@@ -49,6 +51,7 @@ export function partitionKeys(model: string, partition = 0): PartitionKeys {
     image: (id) => `${base}image:${id}`,
     work: `${base}work`,
     load: `${base}load`,
+    dead: `${base}dead`,
     result: (id) => `${base}result:${id}`,
   };
 }

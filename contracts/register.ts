@@ -9,9 +9,15 @@ export const registrationSchema = z.strictObject({
   consumer: z.string(),
   device: z.strictObject({ kind: deviceKindSchema, name: z.string() }),
   models: z.array(
-    z.strictObject({ model: modelNameSchema, version: modelVersionSchema, tasksPerSecond: z.number().nonnegative() }),
+    z.strictObject({
+      model: modelNameSchema,
+      version: modelVersionSchema,
+      /** What it can do, not what it happens to do; 0 where that is not known yet. */
+      tasksPerSecond: z.number().nonnegative(),
+    }),
   ),
-  state: z.enum(['ready', 'draining']),
+  /** Only one that is ready takes new tasks: paused for want of memory, sick since its batches fail. */
+  state: z.enum(['ready', 'paused', 'sick', 'draining']),
   memory: z.strictObject({ residentBytes: z.int() }),
   startedAt: z.number(),
   /** When the last read of the stream completed, milliseconds of Redis's clock. */

@@ -3,11 +3,11 @@ import type { Buffer } from 'node:buffer';
 import { Failure } from '../contracts/failure.js';
 import { consumerGroup, partitionKeys } from '../contracts/keys.js';
 import { decodeResult, type Result } from '../contracts/result.js';
-import type { AdmissionLimits, Enqueued, ShedLimit } from '../contracts/scripts/enqueue.js';
+import type { AdmissionLimits, Enqueued } from '../contracts/scripts/enqueue.js';
 import { leave, type Left } from '../contracts/scripts/leave.js';
 import type { StreamClient } from '../contracts/scripts/scripts.js';
 import { newTaskId, type TaskSpec } from '../contracts/task.js';
-import { retryAfterSeconds } from './admission.js';
+import { overloaded } from './admission.js';
 import type { EdgeMetrics } from './metrics.js';
 import type { Producer } from './producer.js';
 import type { RequestTrace } from './telemetry.js';
@@ -46,8 +46,6 @@ export interface CrossingDeps {
   readonly waiter: Waiter;
   readonly limits: AdmissionLimits;
   readonly metrics: EdgeMetrics;
-  /** Tasks per second that the live consumers of a model report together. */
-  readonly tasksPerSecond: (model: string) => number;
 }
 
 type Taken = Exclude<Enqueued, { how: 'shed' }>;
@@ -58,6 +56,7 @@ const lastLookMs = 1000;
 /** The way across: register the waiter, enqueue, wait, and at the deadline look once more before giving up. */
 export function createCrossing(deps: CrossingDeps): Cross {
   return async (order) => {
+    if (order.timeLeftMs <= 0) throw new Failure('deadline_exceeded', 'the deadline passed before the image was there');
     const id = newTaskId(order.spec.model);
     const expectation = deps.waiter.expect(id);
     const ended = expectation.end(order.timeLeftMs, order.signal);
@@ -97,7 +96,7 @@ async function send(deps: CrossingDeps, order: Order, id: string): Promise<Taken
     const traceparent = trace.traceparent(span);
     const enqueued = await deps.producer.enqueue({ id, spec, work, image, timeLeftMs, traceparent });
     deps.metrics.enqueued.add(1, { model: spec.model, how: enqueued.how });
-    if (enqueued.how === 'shed') throw shed(deps, spec.model, enqueued.limit, enqueued.tasks);
+    if (enqueued.how === 'shed') throw overloaded(spec.model, enqueued, deps.limits);
     trace.endChild(span);
     return enqueued;
   } catch (error) {
@@ -126,14 +125,6 @@ async function giveUp(deps: CrossingDeps, order: Order, taskId: string, why: Unm
 async function cancelTask(deps: CrossingDeps, { model, lane }: TaskSpec, taskId: string): Promise<Left | undefined> {
   const [left] = await leave(deps.client, { model, lane, keepResultMs: 1 }, [{ taskId, reason: 'cancelled' }]);
   return left;
-}
-
-function shed(deps: CrossingDeps, model: string, limit: ShedLimit, tasks: number): Failure {
-  const { maxTasks, maxBytes } = deps.limits;
-  const bound = limit === 'count' ? `${maxTasks} tasks` : `${maxBytes} bytes`;
-  return new Failure('overloaded', `the backlog of ${model} has reached its limit of ${bound}`, {
-    retryAfter: retryAfterSeconds(tasks, deps.tasksPerSecond(model)),
-  });
 }
 
 function streamUnavailable(cause: unknown): Failure {

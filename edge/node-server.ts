@@ -109,14 +109,14 @@ async function assemble(config: EdgeConfig, log: Logger, parts: Parts): Promise<
   undo.push(() => waiter.close());
   await listenForReplies(config, log, edge, waiter, undo);
   const limits = { maxTasks: config.maxTasks, maxBytes: config.maxTaskBytes };
-  const producer = createProducer({ client, edge, limits, nextTurn: setImmediate });
   const { tasksPerSecond } = models;
+  const producer = createProducer({ client, edge, limits, tasksPerSecond, nextTurn: setImmediate });
   return {
     ...{ config, clock, models, metrics },
     authenticate: anonymous,
     readBody: readNodeBody,
     clientAddress: (c) => nodeBindings(c).incoming.socket.remoteAddress ?? '',
-    cross: createCrossing({ client, producer, waiter, limits, metrics, tasksPerSecond }),
+    cross: createCrossing({ client, producer, waiter, limits, metrics }),
     cache: cache ? createCache({ reader: cache, timeoutMs: config.cacheTimeoutMs, clock, metrics }) : noCache,
     tracer: telemetry.tracer,
     accessLog: accessLog.log,

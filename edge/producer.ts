@@ -11,6 +11,8 @@ export interface ProducerDeps {
   readonly client: StreamClient;
   readonly edge: string;
   readonly limits: AdmissionLimits;
+  /** Tasks per second that the live consumers of a model report together. */
+  readonly tasksPerSecond: (model: string) => number;
   /** Calls back when the present turn of the event loop is over, without a delay. */
   readonly nextTurn: (callback: () => void) => void;
 }
@@ -27,7 +29,7 @@ const mostTasks = 128;
 const mostBytes = 4 * 1024 * 1024;
 
 /** What is sent within one turn of the event loop travels together, by model and lane. */
-export function createProducer({ client, edge, limits, nextTurn }: ProducerDeps): Producer {
+export function createProducer({ client, edge, limits, tasksPerSecond, nextTurn }: ProducerDeps): Producer {
   let gathered: Gathered[] = [];
   const flush = () => {
     const sending = gathered;
@@ -40,7 +42,11 @@ export function createProducer({ client, edge, limits, nextTurn }: ProducerDeps)
     const { model, lane } = first.task.spec;
     try {
       const tasks = group.map((one) => one.task);
-      const enqueued = await enqueue(client, { model, lane, edge, limits }, tasks);
+      const enqueued = await enqueue(
+        client,
+        { model, lane, edge, limits, tasksPerSecond: tasksPerSecond(model) },
+        tasks,
+      );
       enqueued.forEach((each, i) => group[i]?.resolve(each));
     } catch (error) {
       for (const one of group) one.reject(error);

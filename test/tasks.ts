@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
+import type { DeadLetter } from '../contracts/dead-letter.js';
 import { canonicalParams } from '../contracts/params.js';
 import { encodeResult } from '../contracts/result.js';
 import {
@@ -24,6 +25,7 @@ export interface WantedTask {
   readonly edge?: string;
   readonly timeLeftMs?: number;
   readonly limits?: AdmissionLimits;
+  readonly tasksPerSecond?: number;
   readonly id?: string;
 }
 
@@ -44,13 +46,21 @@ export function specOf({
 }
 
 /** One task and where it goes. */
-export type EnqueueRequest = Enqueueing & Pick<EnqueueingTo, 'edge' | 'limits'>;
+export type EnqueueRequest = Enqueueing & Pick<EnqueueingTo, 'edge' | 'limits' | 'tasksPerSecond'>;
 
 export function enqueueRequest(wanted: WantedTask = {}): EnqueueRequest {
   const { image = Buffer.from('an image'), edge = 'edge-1', timeLeftMs = 60_000, limits = unlimited } = wanted;
   const spec = specOf(wanted);
   return {
-    ...{ spec, edge, timeLeftMs, limits, traceparent: '', image: Buffer.from(image) },
+    ...{
+      spec,
+      edge,
+      timeLeftMs,
+      limits,
+      tasksPerSecond: wanted.tasksPerSecond ?? 0,
+      traceparent: '',
+      image: Buffer.from(image),
+    },
     id: wanted.id ?? newTaskId(spec.model),
     work: workKey({ ...spec, canonicalParams: canonicalParams(spec.params) }),
   };
@@ -79,19 +89,27 @@ export async function pending(client: Redis, stream = toyStream): Promise<[id: s
   return rows.map(([id, consumer]) => [id, consumer]);
 }
 
+export function deadLetterOf(taskId: string): DeadLetter {
+  return {
+    ...{ v: 1, taskId, code: 'task_dead', reason: 'it ended its process', deliveries: 3, consumer: 'one' },
+    ...{ traceparent: '', spec: specOf() },
+  };
+}
+
 /** Ends one task of the toy model; as succeeded, and without a result, where nothing else is said. */
 export async function leaveOne(client: StreamClient, taskId: string, how: Partial<Leaving> = {}): Promise<Left> {
   const from = { model: 'toy', lane: 'normal', keepResultMs: 60_000 } as const;
-  const [left] = await leave(client, from, [{ taskId, reason: 'succeeded', ...how }]);
+  const deadLetter = how.reason === 'dead' ? deadLetterOf(taskId) : undefined;
+  const [left] = await leave(client, from, [{ taskId, reason: 'succeeded', deadLetter, ...how }]);
   if (!left) throw new Error('leave said nothing about the task');
   return left;
 }
 
 /** Sends one task alone. */
 export async function enqueueOne(client: StreamClient, request: EnqueueRequest): Promise<Enqueued> {
-  const { edge, limits, ...task } = request;
+  const { edge, limits, tasksPerSecond, ...task } = request;
   const { model, lane } = task.spec;
-  const [enqueued] = await enqueue(client, { model, lane, edge, limits }, [task]);
+  const [enqueued] = await enqueue(client, { model, lane, edge, limits, tasksPerSecond }, [task]);
   if (!enqueued) throw new Error('enqueue said nothing about the task');
   return enqueued;
 }

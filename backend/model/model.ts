@@ -27,6 +27,8 @@ export interface Model {
   predict(raw: RawOutput, image: DecodedImage, params: Params): Predictions;
   /** Runs the largest batch once, so that no caller pays for the first run. */
   warmUp(): Promise<void>;
+  /** Runs one blank image: whether the device still does what it should. Like `infer`, never beside another run. */
+  canary(): Promise<void>;
   /** Awaits a run in flight, then frees the session. */
   release(): Promise<void>;
 }

@@ -37,6 +37,7 @@ export function onnxModel(
     return images.map((_, index) => shareOf(outputs, index, images.length));
   };
 
+  const blank = (): DecodedImage => ({ pixels: new Uint8Array(imageBytes), width, height });
   return {
     manifest,
     device,
@@ -44,8 +45,10 @@ export function onnxModel(
     infer,
     predict,
     warmUp: async () => {
-      const blank: DecodedImage = { pixels: new Uint8Array(imageBytes), width, height };
-      await infer(Array.from({ length: max }, () => blank));
+      await infer(Array.from({ length: max }, blank));
+    },
+    canary: async () => {
+      await infer([blank()]);
     },
     release: () => session.release(),
   };

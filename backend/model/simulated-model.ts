@@ -5,6 +5,7 @@ import type { Params } from '../../contracts/params.js';
 import type { Predictions } from '../../contracts/prediction.js';
 import type { Latch } from './latch.js';
 import type { DecodedImage, Model, RawOutput } from './model.js';
+import { contains, misbehave, type RunJournal, type SimulatedFaults } from './simulated-faults.js';
 
 /** How a simulated device behaves; everything left out costs nothing and never fails. */
 export interface SimulatedModelOptions {
@@ -20,8 +21,9 @@ export interface SimulatedModelOptions {
   readonly latch?: Latch;
   /** Runs that fail, the first being 1. */
   readonly failRuns?: readonly number[];
-  /** A run fails when one of its images contains this. */
-  readonly failRunOn?: string | Buffer;
+  readonly faults?: SimulatedFaults;
+  /** Told of every run, before it costs anything and when it has been answered. */
+  readonly runJournal?: RunJournal;
   /** Decoding fails with image_unreadable when the image contains this. */
   readonly failDecodeOn?: string | Buffer;
   /** Whether the journal notes every run and answer (default yes); a process that runs for long must not. */
@@ -68,16 +70,20 @@ export function simulatedModel(options: SimulatedModelOptions = {}): SimulatedMo
     return { pixels: image, width, height };
   };
 
+  const cost = async (count: number) => {
+    const ms = (options.baseMs ?? 0) + (options.perImageMs ?? 0) * count;
+    if (ms > 0) await sleep(ms);
+  };
   const run = async (images: readonly DecodedImage[]): Promise<readonly RawOutput[]> => {
     const number = ++runCount;
+    const pixels = images.map((image) => image.pixels);
     if (keepsJournal) runs.push(images.length);
+    options.runJournal?.('start', pixels);
     await options.latch?.pass();
-    const costMs = (options.baseMs ?? 0) + (options.perImageMs ?? 0) * images.length;
-    if (costMs > 0) await sleep(costMs);
     if (options.failRuns?.includes(number)) throw new Error(`simulated run ${String(number)} was told to fail`);
-    if (images.some((image) => contains(image.pixels, options.failRunOn))) {
-      throw new Error('a simulated run was told to fail on one of its images');
-    }
+    if (options.faults) await misbehave(options.faults, pixels);
+    await cost(images.length);
+    options.runJournal?.('end', pixels);
     const sums = images.map((image) => checksum(image.pixels));
     if (keepsJournal) for (const sum of sums) answered.push(labelOf(sum));
     return sums.map((sum) => ({ checksum: halves(sum) }));
@@ -107,6 +113,9 @@ export function simulatedModel(options: SimulatedModelOptions = {}): SimulatedMo
     warmUp: () => {
       journal.warmUps += 1;
       return Promise.resolve();
+    },
+    canary: async () => {
+      await infer([{ pixels: Buffer.from('canary'), width, height }]);
     },
     release: async () => {
       await inFlight?.catch(() => undefined);
@@ -176,10 +185,6 @@ function predictLabel(manifest: ModelManifest, raw: RawOutput, image: DecodedIma
     case 'embed':
       return { vector: [high, low] };
   }
-}
-
-function contains(image: Uint8Array, marker: string | Buffer | undefined): boolean {
-  return marker !== undefined && Buffer.from(image.buffer, image.byteOffset, image.byteLength).includes(marker);
 }
 
 /** Bytes looked at from either end: enough to tell test images apart, little enough to leave benchmarks alone. */

@@ -8,14 +8,21 @@
 -- KEYS 1 stream of the lane    2 work in flight (hash)    3 load account (hash)
 --      then for each task: task hash, image, stored result
 -- ARGV 1 edge    2 most tasks admitted    3 most bytes admitted
+--      4 tasks per second that the consumers do; 0 where that is not known
 --      then for each task: task id, SHA-256, work key, tenant, bytes of the image,
 --      milliseconds left until the deadline, entry
 --
 -- Returns for each task a string, its words being
 --         'admitted', task id, tasks admitted, deadline
 --      or 'joined', task id of the equal work, tasks admitted, deadline
---      or 'shed', 'count' or 'bytes', tasks admitted
-local edge, mostTasks, mostBytes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+--      or 'shed', 'count', 'bytes' or 'wait' (it would not be done by its deadline), tasks admitted,
+--         milliseconds until there will be room for it
+local edge, mostTasks, mostBytes, rate = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+
+-- Of the time until its deadline, a task may spend so much waiting for those before it: rates are estimates.
+local mostWaiting = 0.8
+-- Those who come back take up so much of the rate, so that they find room, and none is told to come back later than this.
+local returning, latestTurn = 0.9, 120000
 
 -- The account, read when it is needed and written at the end: field → amount.
 local load, changed = {}, false
@@ -40,6 +47,20 @@ local function join(taskKey, timeLeft, task)
   if not string.find(' ' .. edges .. ' ', ' ' .. edge .. ' ', 1, true) then edges = edges .. ' ' .. edge end
   redis.call('HSET', taskKey, 'deadline', deadline, 'edges', edges, 'waiters', (task[4] or 1) + 1)
   return deadline
+end
+
+-- Who is shed gets a turn of its own: the place that becomes free after all those that were promised before. Whoever may
+-- wait for less than a second finds fewer places, since all who come back within one second come at once; and where
+-- others with later deadlines stand before it, they must have gone.
+local function shed(limit, admitted, timeLeft)
+  local wait = 0
+  if rate > 0 and admitted > 0 then
+    local perSecond = returning * rate * math.min(1, math.max(0.05, mostWaiting * timeLeft / 1000))
+    wait = math.min(latestTurn, math.max(0, amount('turn') - now()) + 1000 / perSecond)
+    load.turn, changed = now() + wait, true
+    wait = math.min(latestTurn, math.max(wait, admitted * 1000 / rate - mostWaiting * timeLeft))
+  end
+  return 'shed ' .. limit .. ' ' .. admitted .. ' ' .. string.format('%.0f', wait)
 end
 
 local function enqueue(taskKey, imageKey, resultKey, id, sha256, work, tenant, bytes, timeLeft, entryText)
@@ -69,10 +90,11 @@ local function enqueue(taskKey, imageKey, resultKey, id, sha256, work, tenant, b
   end
   local count, total = amount('count') + 1, amount('bytes') + bytes
   local limit = count > mostTasks and 'count' or total > mostBytes and 'bytes'
+    or rate > 0 and (count - 1) * 1000 / rate > mostWaiting * timeLeft and 'wait'
   if limit then
     redis.call('DEL', imageKey)
     if marked then redis.call('HDEL', KEYS[2], work) end
-    return 'shed ' .. limit .. ' ' .. (count - 1)
+    return shed(limit, count - 1, tonumber(timeLeft))
   end
   local entry = redis.call('XADD', KEYS[1], '*', 'task', entryText)
   local deadline = string.format('%.0f', string.match(entry, '^%d+') + timeLeft)
@@ -88,7 +110,7 @@ end
 
 local replies = {}
 for i = 1, (#KEYS - 3) / 3 do
-  local k, a = 3 * i + 1, 7 * i - 3
+  local k, a = 3 * i + 1, 7 * i - 2
   replies[i] = enqueue(KEYS[k], KEYS[k + 1], KEYS[k + 2],
     ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4], ARGV[a + 5], ARGV[a + 6])
 end

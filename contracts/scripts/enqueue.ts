@@ -31,15 +31,20 @@ export interface EnqueueingTo {
   /** The edge that waits for them. */
   readonly edge: string;
   readonly limits: AdmissionLimits;
+  /** What the model's consumers do together; 0 where that is not known, and then nobody is shed for the wait. */
+  readonly tasksPerSecond: number;
 }
 
-const shedLimits = ['count', 'bytes'] as const;
+const shedLimits = ['count', 'bytes', 'wait'] as const;
 export type ShedLimit = (typeof shedLimits)[number];
 
-/** `deadline` is in milliseconds of Redis's clock; `tasks` is how many are admitted now. */
+/**
+ * `deadline` is in milliseconds of Redis's clock; `tasks` is how many are admitted now; `turnMs` is how long it takes
+ * until there will be room for who was shed, after all who were shed before, or 0 where that is not known.
+ */
 export type Enqueued =
   | { readonly how: 'admitted' | 'joined'; readonly id: string; readonly tasks: number; readonly deadline: number }
-  | { readonly how: 'shed'; readonly limit: ShedLimit; readonly tasks: number };
+  | { readonly how: 'shed'; readonly limit: ShedLimit; readonly tasks: number; readonly turnMs: number };
 
 /**
  * Joins equal work in flight, else admits or sheds, for several tasks in one transaction; see enqueue.lua.
@@ -54,7 +59,8 @@ export async function enqueue(
   const keys = partitionKeys(to.model, to.partition);
   const images: (string | Buffer)[] = [];
   const keyList = [keys.tasks(to.lane), keys.work, keys.load];
-  const argumentList: (string | number)[] = [to.edge, to.limits.maxTasks, to.limits.maxBytes];
+  const { maxTasks, maxBytes } = to.limits;
+  const argumentList: (string | number)[] = [to.edge, maxTasks, maxBytes, to.tasksPerSecond];
   for (const task of tasks) {
     const { id, spec, image } = task;
     const timeLeftMs = Math.max(0, Math.ceil(task.timeLeftMs));
@@ -90,11 +96,11 @@ async function transaction(
 }
 
 function readEnqueued(reply: string): Enqueued {
-  const [how, what, tasks, deadline] = reply.split(' ');
+  const [how, what, tasks, last] = reply.split(' ');
   if ((how === 'admitted' || how === 'joined') && what !== undefined) {
-    return { how, id: what, tasks: Number(tasks), deadline: Number(deadline) };
+    return { how, id: what, tasks: Number(tasks), deadline: Number(last) };
   }
   const limit = shedLimits.find((known) => known === what);
-  if (how === 'shed' && limit) return { how, limit, tasks: Number(tasks) };
+  if (how === 'shed' && limit) return { how, limit, tasks: Number(tasks), turnMs: Number(last) };
   throw new Error('the script enqueue answered in a form that is not known');
 }

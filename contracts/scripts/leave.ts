@@ -1,14 +1,18 @@
 import type { Buffer } from 'node:buffer';
+import { encodeDeadLetter, type DeadLetter } from '../dead-letter.js';
 import { consumerGroup, partitionKeys } from '../keys.js';
 import type { Lane } from '../task.js';
 import { isList, type StreamClient } from './scripts.js';
 
+/** Why a task leaves; one that is dead leaves a letter behind. */
 export type LeaveReason = 'succeeded' | 'failed' | 'cancelled' | 'expired' | 'dead';
 
 /** One task that ends. */
 export interface Leaving {
   readonly taskId: string;
   readonly reason: LeaveReason;
+  /** Of a task that is dead, and of no other. */
+  readonly deadLetter?: DeadLetter | undefined;
   /** The entry that was delivered, where the caller holds one. */
   readonly entryId?: string;
   /** As encodeResult wrote it; without one nothing is stored. */
@@ -22,7 +26,11 @@ export interface LeavingFrom {
   readonly lane: Lane;
   /** Milliseconds that their results are kept. */
   readonly keepResultMs: number;
+  /** Milliseconds that dead letters and their images are kept; a day by default. */
+  readonly keepDeadMs?: number;
 }
+
+const dayMs = 86_400_000;
 
 /** What became of a task: it left now, it had left before, or others still wait for it. */
 export type Left =
@@ -46,12 +54,16 @@ export async function leave(
     return [...first, ...(await leave(client, from, tasks.slice(mostAtOnce)))];
   }
   const keys = partitionKeys(from.model, from.partition);
-  const keyList = [keys.tasks(from.lane), keys.work, keys.load];
+  const keyList = [keys.tasks(from.lane), keys.work, keys.load, keys.dead];
   const argumentList: (string | number | Buffer)[] = [consumerGroup, from.keepResultMs];
-  for (const { taskId, reason, entryId = '', result = '' } of tasks) {
+  const letters: string[] = [];
+  for (const { taskId, reason, deadLetter, entryId = '', result = '' } of tasks) {
     keyList.push(keys.task(taskId), keys.image(taskId), keys.result(taskId));
     argumentList.push(reason, entryId, result);
+    if ((reason === 'dead') !== (deadLetter !== undefined)) throw new Error('a dead task, and no other, has a letter');
+    if (deadLetter) letters.push(encodeDeadLetter(deadLetter));
   }
+  if (letters.length > 0) argumentList.push(from.keepDeadMs ?? dayMs, ...letters);
   const reply = await client.sampanLeave(keyList.length, ...keyList, ...argumentList);
   if (!isList(reply) || reply.length !== tasks.length) throw new Error('the script leave answered for other tasks');
   return reply.map(readLeft);

@@ -10,18 +10,20 @@ declare module 'ioredis' {
     sampanLeave(...args: (string | number | Buffer | Callback<unknown>)[]): Reply<unknown, Context>;
     sampanRenew(...args: (string | number)[]): Reply<unknown, Context>;
     sampanRetire(...args: (string | number)[]): Reply<unknown, Context>;
+    sampanSolo(...args: (string | number)[]): Reply<unknown, Context>;
   }
 }
 
 /** A connection to the stream role. */
 export type StreamClient = Redis | Cluster;
 
-/** Teaches a client the four state changes; every other function here needs a client that was taught. */
+/** Teaches a client the state changes; every other function here needs a client that was taught. */
 export function defineScripts<Client extends StreamClient>(client: Client): Client {
   client.defineCommand('sampanEnqueue', { lua: scriptSources.enqueue });
   client.defineCommand('sampanLeave', { lua: scriptSources.leave });
   client.defineCommand('sampanRenew', { numberOfKeys: 1, lua: scriptSources.renew });
   client.defineCommand('sampanRetire', { numberOfKeys: 1, lua: scriptSources.retire });
+  client.defineCommand('sampanSolo', { numberOfKeys: 2, lua: scriptSources.solo });
   return client;
 }
 
@@ -37,7 +39,49 @@ export async function renew(
   consumer: string,
   entryIds: readonly string[],
 ): Promise<readonly string[]> {
-  return z.array(z.string()).parse(await client.sampanRenew(stream, consumerGroup, consumer, ...entryIds));
+  return setSilence(client, stream, consumer, 0, entryIds);
+}
+
+/** Ends the lease of entries that are still this consumer's, so that others may claim them at once. See renew.lua. */
+export async function letGo(
+  client: StreamClient,
+  stream: string,
+  consumer: string,
+  leaseMs: number,
+  entryIds: readonly string[],
+): Promise<readonly string[]> {
+  return setSilence(client, stream, consumer, leaseMs, entryIds);
+}
+
+async function setSilence(
+  client: StreamClient,
+  stream: string,
+  consumer: string,
+  silentMs: number,
+  entryIds: readonly string[],
+): Promise<readonly string[]> {
+  return z.array(z.string()).parse(await client.sampanRenew(stream, consumerGroup, consumer, silentMs, ...entryIds));
+}
+
+/** What became of a claimed entry that was to run alone; counts include this start. */
+export type SoloStart =
+  | { readonly how: 'started' | 'over'; readonly starts: number; readonly deliveries: number }
+  | { readonly how: 'gone' | 'lost' };
+
+const soloReply = z.union([
+  z.tuple([z.enum(['started', 'over']), z.number(), z.number()]),
+  z.tuple([z.enum(['gone', 'lost'])]),
+]);
+
+/** Records that a claimed entry is about to run alone, unless it has had its `most` solo starts. See solo.lua. */
+export async function startSolo(
+  client: StreamClient,
+  held: { readonly stream: string; readonly task: string; readonly consumer: string; readonly entryId: string },
+  most: number,
+): Promise<SoloStart> {
+  const reply = await client.sampanSolo(held.stream, held.task, consumerGroup, held.consumer, held.entryId, most);
+  const [how, starts, deliveries] = soloReply.parse(reply);
+  return how === 'started' || how === 'over' ? { how, starts: starts ?? 0, deliveries: deliveries ?? 0 } : { how };
 }
 
 /** Removes a consumer that holds nothing from a stream's group; answers whether it is gone. See retire.lua. */

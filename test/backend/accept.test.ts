@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { acceptEntry } from '../../backend/accept.js';
+import type { ConsumerDeps } from '../../backend/consumer.js';
+import type { Model } from '../../backend/model/model.js';
 import { simulatedModel } from '../../backend/model/simulated-model.js';
 import { readNew, ensureGroup, type RawEntry } from '../../backend/reader.js';
 import { defineScripts } from '../../contracts/scripts/scripts.js';
@@ -10,7 +12,7 @@ import { until } from '../integration/system.js';
 import { seededRandom } from '../random.js';
 import { testRedis } from '../redis.js';
 import { enqueueOne, enqueueRequest, pending, toyStream, specOf } from '../tasks.js';
-import { depsOn } from './deliveries.js';
+import { depsOn, leaseOf } from './deliveries.js';
 
 const redis = await testRedis();
 const client = defineScripts(redis.client());
@@ -22,6 +24,9 @@ beforeEach(async () => {
   await ensureGroup(client, toyStream);
 });
 
+const acceptRead = (own: ConsumerDeps, held: Model, entry: RawEntry) =>
+  acceptEntry(own, held, { lane: 'normal', lease: leaseOf(entry.entryId), claimed: false }, entry);
+
 async function readOne(): Promise<RawEntry> {
   const [entry] = await readNew(client, 'one', [toyStream], 1);
   assert.ok(entry);
@@ -32,7 +37,7 @@ test('an entry of an edge becomes a task, with its deadline in the clock of Redi
   const request = enqueueRequest({ timeLeftMs: 12_000 });
   const enqueued = await enqueueOne(client, request);
   const entry = await readOne();
-  const accepted = acceptEntry(deps, model, 'normal', entry);
+  const accepted = acceptRead(deps, model, entry);
   assert.ok(accepted.ok);
   const { delivery, spec, deadline } = accepted.task;
   assert.deepEqual(spec, request.spec);
@@ -47,7 +52,7 @@ test('an entry of an edge becomes a task, with its deadline in the clock of Redi
 test('a task of another version of the model is refused, so that it comes back as such', async () => {
   const request = enqueueRequest();
   await enqueueOne(client, request);
-  const accepted = acceptEntry(deps, newer, 'normal', await readOne());
+  const accepted = acceptRead(deps, newer, await readOne());
   assert.ok(!accepted.ok);
   const { result, reason, delivery } = accepted.outcome ?? {};
   assert.deepEqual([result?.outcome === 'failed' && result.code, reason], ['model_version_gone', 'failed']);
@@ -57,7 +62,7 @@ test('a task of another version of the model is refused, so that it comes back a
 test('an entry that cannot be read but names its task fails that task', async () => {
   const id = newTaskId('toy');
   await client.xadd(toyStream, '*', 'task', JSON.stringify({ v: 9, id, what: 'is this' }));
-  const accepted = acceptEntry(deps, model, 'normal', await readOne());
+  const accepted = acceptRead(deps, model, await readOne());
   assert.ok(!accepted.ok);
   const { result, delivery } = accepted.outcome ?? {};
   assert.deepEqual([result?.outcome === 'failed' && result.code, delivery?.taskId], ['task_unreadable', id]);
@@ -65,7 +70,7 @@ test('an entry that cannot be read but names its task fails that task', async ()
 
 test('an entry that names no task is discarded, so that it does not come back for ever', async () => {
   await client.xadd(toyStream, '*', 'what', 'ever');
-  const accepted = acceptEntry(deps, model, 'normal', await readOne());
+  const accepted = acceptRead(deps, model, await readOne());
   assert.deepEqual(accepted, { ok: false, outcome: undefined });
   await until(
     () => client.xlen(toyStream),
@@ -84,7 +89,7 @@ test('whatever stands in an entry, nothing is thrown', () => {
     const change = { [random.pick([...Object.keys(whole), 'more'])]: random.pick(odd.slice(1)) };
     const text = random.int(3) === 0 ? random.bytes(20).toString('latin1') : JSON.stringify({ ...whole, ...change });
     const fields = ['task', text];
-    const accepted = acceptEntry(deps, model, 'normal', { stream: toyStream, entryId: `${i + 1}-1`, fields });
+    const accepted = acceptRead(deps, model, { stream: toyStream, entryId: `${i + 1}-1`, fields });
     if (accepted.ok) assert.match(Object.keys(change).join(), /^(v|trace|timeLeftMs)$/, text);
   }
 });
@@ -92,7 +97,7 @@ test('whatever stands in an entry, nothing is thrown', () => {
 test('a task of another model that strayed into the stream is refused', () => {
   const spec = specOf({ model: 'other' });
   const text = encodeEntry({ taskId: newTaskId('other'), spec, timeLeftMs: 1000, traceparent: '' });
-  const accepted = acceptEntry(deps, model, 'normal', { stream: toyStream, entryId: '1-1', fields: ['task', text] });
+  const accepted = acceptRead(deps, model, { stream: toyStream, entryId: '1-1', fields: ['task', text] });
   assert.ok(!accepted.ok);
   assert.equal(accepted.outcome?.result.outcome === 'failed' && accepted.outcome.result.code, 'task_unreadable');
 });

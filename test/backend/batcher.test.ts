@@ -4,10 +4,10 @@ import { nextBatch, roomFor, splitByBytes, type BatchDecision, type ReadyQueue }
 import { seededRandom } from '../random.js';
 
 const queue = (ready: number, oldestReadyAt: number, maxWaitMs = 0, model = 'toy'): ReadyQueue => ({
-  ...{ model, ready, oldestReadyAt, limit: { max: 8, maxWaitMs } },
+  ...{ model, solo: false, ready, oldestReadyAt, limit: { max: 8, maxWaitMs } },
 });
 const runs = (count: number, closed: 'full' | 'device_free' | 'max_wait', model = 'toy'): BatchDecision => ({
-  ...{ run: true, model, count, closed },
+  ...{ run: true, model, solo: false, count, closed },
 });
 const rests = (lookAgainMs?: number): BatchDecision => ({ run: false, lookAgainMs });
 

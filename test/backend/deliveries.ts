@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import type { ConsumerDeps } from '../../backend/consumer.js';
 import type { Delivery, Ready } from '../../backend/delivery.js';
 import { createBackendMetrics } from '../../backend/metrics.js';
+import type { Lease } from '../../backend/lease.js';
 import type { Model } from '../../backend/model/model.js';
 import { createRedisClock } from '../../backend/redis-clock.js';
 import { unsampledTask } from '../../backend/telemetry.js';
@@ -17,12 +18,23 @@ export const silentMetrics = createBackendMetrics(createNoopMeter(), () => []);
 export function depsOn(client: Redis, models: readonly Model[], changes: Partial<ConsumerDeps> = {}): ConsumerDeps {
   const now = () => performance.now();
   return {
-    ...{ consumer: 'one', models, client, now, batchBytes: 1e6, random: () => 0.5, tracer: carryingTracer },
+    ...{
+      consumer: 'one',
+      models,
+      client,
+      now,
+      batchBytes: 1e6,
+      leaseMs: 5000,
+      deviceLost: new Promise(() => undefined),
+      random: () => 0.5,
+      tracer: carryingTracer,
+    },
     connectBlocking: () => Promise.resolve(client.duplicate()),
     settle: {
       client,
       cache: undefined,
       resultSeconds: 60,
+      deadSeconds: 60,
       cacheSeconds: 60,
       metrics: silentMetrics,
       random: () => 0.5,
@@ -34,9 +46,16 @@ export function depsOn(client: Redis, models: readonly Model[], changes: Partial
   };
 }
 
+/** A lease that began just now. */
+export function leaseOf(entryId: string, stream = toyStream): Lease {
+  return { stream, entryId, renewedAt: performance.now(), renewUntil: Infinity, lost: false };
+}
+
 export function deliveryOf(model: Model, changes: Partial<Delivery> = {}): Delivery {
+  const { entryId = '1-1', stream = toyStream } = changes;
   return {
-    ...{ stream: toyStream, lane: 'normal', entryId: '1-1', model, taskId: newTaskId('toy') },
+    ...{ stream, lane: 'normal', entryId, lease: leaseOf(entryId, stream), claimed: false },
+    ...{ model, taskId: newTaskId('toy') },
     ...{ bytes: 8, traceparent: '', queueMs: 1.234567, ...changes },
   };
 }

@@ -18,7 +18,7 @@ import { depsOn } from './deliveries.js';
 const redis = await testRedis();
 const client = defineScripts(redis.client());
 const model = simulatedModel({ manifest: { name: 'toy', version: '3' } });
-const state = createConsumerState(depsOn(client, []), new AbortController().signal);
+const state = createConsumerState(depsOn(client, [model]), new AbortController().signal);
 const beating: Heartbeat[] = [];
 after(async () => {
   for (const heartbeat of beating) await heartbeat.stop().catch(() => undefined);
@@ -29,7 +29,7 @@ async function start(consumer: string, own: Redis = client) {
   const gauges: Gauges = { loads: [] };
   const redisClock = createRedisClock(own, () => Date.now());
   const heartbeat = await startHeartbeat({
-    ...{ gauges, consumer, redisClock, client: own, state, models: [model] },
+    ...{ gauges, consumer, redisClock, client: own, state, models: [model], rated: new Map() },
     device: { kind: 'simulated', name: 'test' },
   });
   beating.push(heartbeat);
@@ -92,14 +92,18 @@ test('one that drains says so, and one that has stopped is gone', async () => {
   assert.equal(await client.zscore('sampan:consumers', 'one'), null);
 });
 
-test('the rate that is told follows the tasks that were settled, and falls again', async () => {
+test('the rate that is told is what the consumer can do: it rises with what was done, and idling does not lower it', async () => {
   await ensureGroup(client, toyStream);
   const { heartbeat } = await start('one');
   const rate = async () => (await liveConsumers(client))[0]?.models[0]?.tasksPerSecond ?? 0;
   state.settledCount.set('toy', 100);
   const told = await until(rate, (perSecond) => perSecond > 0);
   assert.ok(told <= 100, `${told} a second`);
-  await until(rate, (perSecond) => perSecond < told);
+  await until(
+    () => client.get(registerKey('one')),
+    (text) => text !== null,
+  );
+  assert.equal(await rate(), told);
   await heartbeat.stop();
 });
 
@@ -113,7 +117,7 @@ test('the gauges count what waits, what is pending and who serves', async () => 
     () => gauges.loads,
     ([load]) => load?.liveConsumers === 2,
   );
-  assert.deepEqual(loads, [{ model: 'toy', backlog: 3, pending: 1, liveConsumers: 2 }]);
+  assert.deepEqual(loads, [{ model: 'toy', backlog: 3, pending: 1, waiting: 2, liveConsumers: 2 }]);
   await Promise.all([heartbeat.stop(), other.heartbeat.stop()]);
 });
 

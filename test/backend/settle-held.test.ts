@@ -8,7 +8,7 @@ import { settleHeld } from '../../backend/settle-held.js';
 import { defineScripts } from '../../contracts/scripts/scripts.js';
 import { holdingProxy } from '../holding-proxy.js';
 import { testRedis } from '../redis.js';
-import { deliver, enqueueOne, enqueueRequest, pending, toyKeys } from '../tasks.js';
+import { deliver, enqueueOne, enqueueRequest, pending, toyKeys, toyStream } from '../tasks.js';
 import { depsOn, readyTask } from './deliveries.js';
 
 const redis = await testRedis();
@@ -28,11 +28,11 @@ async function holding(own: Redis, count: number) {
     const request = enqueueRequest({ image: Buffer.from(`image ${i}`) });
     await enqueueOne(client, request);
     const [entryId = ''] = await deliver(client, 'one', 1);
-    const task = { ...readyTask(model, 'x', { taskId: request.id, entryId }), spec: request.spec };
+    const lease = state.leases.take(toyStream, entryId, deps.now()) ?? assert.fail();
+    const task = { ...readyTask(model, 'x', { taskId: request.id, entryId, lease }), spec: request.spec };
     const now = () => 0;
-    outcomes.push(...(await executeBatch(model, [task], now, now)).outcomes);
+    outcomes.push(...(await executeBatch(model, [task], { now, memory: now })).outcomes);
   }
-  state.held = count;
   return { deps, state, held, outcomes };
 }
 
@@ -45,7 +45,7 @@ test('what ends while a settling is under way is settled next, all of it in one 
   assert.equal(held.ended.length, 5);
   proxy.release();
   await Promise.all(ends);
-  assert.equal(state.held, 0);
+  assert.equal(state.leases.size, 0);
   assert.equal(held.settling, undefined);
   assert.deepEqual(await pending(client), []);
   const calls = /cmdstat_eval(?:sha)?:calls=(\d+)/g;
@@ -66,7 +66,7 @@ test('a task that Redis refuses keeps none of its batch-mates, and is counted as
     (await pending(client)).map(([entryId]) => entryId),
     [sick.entryId],
   );
-  assert.deepEqual([state.held, state.unsettled], [0, 1]);
+  assert.deepEqual([state.leases.size, state.unsettled], [0, 1]);
   const stored = outcomes.map(({ delivery }) => client.exists(toyKeys.result(delivery.taskId)));
   assert.deepEqual(await Promise.all(stored), [1, 1, 0, 1]);
 });

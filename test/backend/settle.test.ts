@@ -41,7 +41,15 @@ const {
 });
 after(shutdown);
 const metrics = createBackendMetrics(meter, () => []);
-const deps = { client, cache: cacheClient, resultSeconds: 60, cacheSeconds: 1000, metrics, random: () => 0.5 };
+const deps = {
+  client,
+  cache: cacheClient,
+  resultSeconds: 60,
+  deadSeconds: 60,
+  cacheSeconds: 1000,
+  metrics,
+  random: () => 0.5,
+};
 
 const heard: { edge: string; message: Buffer }[] = [];
 const subscriber = stream.client();
@@ -69,12 +77,7 @@ async function inferred(wanted: readonly WantedTask[]): Promise<Held> {
     const { id: taskId, spec, image } = request;
     return { ...readyTask(model, image.toString(), { taskId, entryId: entryIds[i] ?? '' }), spec };
   });
-  const { outcomes } = await executeBatch(
-    model,
-    batch,
-    () => performance.now(),
-    () => 0,
-  );
+  const { outcomes } = await executeBatch(model, batch, { now: () => performance.now(), memory: () => 0 });
   return { requests, outcomes };
 }
 

@@ -43,7 +43,7 @@ test('predictions of any bytes survive the stored result', async () => {
   }
 });
 
-test('an image of any bytes survives its key, and its entry is read as it was written', async () => {
+test('row 3: an image of any bytes survives its key, and its entry is read as it was written', async () => {
   for (const image of bodies) {
     const request = enqueueRequest({ image });
     await enqueueOne(client, request);
@@ -54,7 +54,7 @@ test('an image of any bytes survives its key, and its entry is read as it was wr
   }
 });
 
-test('a result of any bytes survives a field of a stream', async () => {
+test('row 3: a result of any bytes survives a field of a stream', async () => {
   for (const body of bodies) {
     await client.xadd('elsewhere', '*', 'result', resultBytes(body));
     const [[, fields]] = (await client.xrevrangeBuffer('elsewhere', '+', '-', 'COUNT', 1)) as [[Buffer, Buffer[]]];

@@ -1,22 +1,29 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { retryAfterSeconds } from '../../edge/admission.js';
+import { overloaded, retryAfterSeconds } from '../../edge/admission.js';
 
-const cases: readonly [what: string, tasks: number, perSecond: number, seconds: number][] = [
-  ['nothing is known of the rate', 1000, 0, 1],
-  ['a rate that makes no sense', 1000, -5, 1],
-  ['nothing is admitted', 0, 10, 1],
-  ['the backlog is gone in no time', 5, 10, 1],
-  ['exactly one second', 10, 10, 1],
-  ['a little more than one second', 11, 10, 2],
-  ['twelve seconds', 120, 10, 12],
-  ['exactly the bound', 300, 10, 30],
-  ['longer than anybody should wait', 10_000, 1, 30],
-  ['consumers that do next to nothing', 1, 1e-9, 30],
+const cases: readonly [what: string, turnMs: number, seconds: number][] = [
+  ['nothing is known of the rate', 0, 1],
+  ['the turn comes in no time', 3, 1],
+  ['exactly one second', 1000, 1],
+  ['a little more than one second', 1001, 2],
+  ['twelve seconds', 12_000, 12],
 ];
 
-for (const [what, tasks, perSecond, seconds] of cases) {
+for (const [what, turnMs, seconds] of cases) {
   test(`come back after ${seconds} s: ${what}`, () => {
-    assert.equal(retryAfterSeconds(tasks, perSecond), seconds);
+    assert.equal(retryAfterSeconds(turnMs), seconds);
   });
 }
+
+test('whoever is shed is told which limit it was, and when to come back', () => {
+  const limits = { maxTasks: 50, maxBytes: 1000 };
+  const details = (['count', 'bytes', 'wait'] as const).map((limit) => {
+    const failure = overloaded('toy', { how: 'shed', limit, tasks: 7, turnMs: 1500 }, limits);
+    assert.deepEqual([failure.code, failure.retryAfter], ['overloaded', 2]);
+    return failure.detail;
+  });
+  assert.match(details[0] ?? '', /toy .* 50 tasks/);
+  assert.match(details[1] ?? '', /toy .* 1000 bytes/);
+  assert.match(details[2] ?? '', /the 7 tasks before it/);
+});

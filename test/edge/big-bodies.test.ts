@@ -55,14 +55,14 @@ async function writeAllThenRead(socket: Socket, head: string, body: Buffer): Pro
   return readAnswer(socket);
 }
 
-test('fetch posts 50 MB and reads the 413', async () => {
+test('row 26: fetch posts 50 MB and reads the 413', async () => {
   const answer = await fetch(`${edge.url}${path}`, { method: 'POST', body: new Uint8Array(fiftyMegabytes) });
   assert.equal(answer.status, 413);
   assert.match(await answer.text(), /"code":"body_too_large".*52428800/);
 });
 
 for (const connection of ['keep-alive', 'close']) {
-  test(`a client that writes 50 MB before it reads gets the 413 (connection: ${connection})`, async () => {
+  test(`row 26: a client that writes 50 MB before it reads gets the 413 (connection: ${connection})`, async () => {
     const socket = await open();
     const head = `POST ${path} HTTP/1.1\r\nhost: x\r\nconnection: ${connection}\r\ncontent-length: ${fiftyMegabytes}\r\n\r\n`;
     const answer = await writeAllThenRead(socket, head, Buffer.alloc(fiftyMegabytes));
@@ -70,7 +70,7 @@ for (const connection of ['keep-alive', 'close']) {
     socket.destroy();
   });
 
-  test(`so does one that does not tell the length (connection: ${connection})`, async () => {
+  test(`row 26: one that does not tell the length gets it too (connection: ${connection})`, async () => {
     const socket = await open();
     const head = `POST ${path} HTTP/1.1\r\nhost: x\r\nconnection: ${connection}\r\ntransfer-encoding: chunked\r\n\r\n`;
     const size = Buffer.from(`${fiftyMegabytes.toString(16)}\r\n`);

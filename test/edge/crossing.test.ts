@@ -71,11 +71,11 @@ async function edgeNamed(edge: string, url = redis.url) {
     redis.adopt(subscriber).on('smessageBuffer', (_channel: Buffer, message: Buffer) => waiter.receive(message));
   });
   const limits = unlimited;
-  const producer = createProducer({ client: commands, edge, limits, nextTurn: setImmediate });
-  const cross = createCrossing({
-    ...{ client: commands, producer, waiter, limits, metrics },
+  const producer = createProducer({
+    ...{ client: commands, edge, limits, nextTurn: setImmediate },
     tasksPerSecond: () => 0,
   });
+  const cross = createCrossing({ client: commands, producer, waiter, limits, metrics });
   return { cross, waiter };
 }
 
@@ -166,7 +166,7 @@ test('requests of two edges that join share one task, and both are answered', as
   noneWaits();
 });
 
-test('replies published while the subscription was cut are read from what is stored', async () => {
+test('row 31: replies published while the subscription was cut are read from what is stored', async () => {
   const crossings = Array.from({ length: 20 }, (_, i) => one.cross(order({ image: Buffer.from(`cut ${i}`) })));
   const ids = await taskSent(20);
   const results = ids.map((id) => resultBytes(`["${id}"]`));
@@ -259,7 +259,7 @@ test('where the stream is out of memory a request is told so at once', async () 
   noneWaits();
 });
 
-test('of ten thousand tasks that take no time none hangs, and each gets its own answer', async () => {
+test('row 16: of ten thousand tasks that take no time none hangs, and each gets its own answer', async () => {
   const model = simulatedModel({ manifest: { name: 'quick' } });
   const config = loadBackendConfig({
     ...{ REDIS_URL: redis.url, SAMPAN_CACHE: 'off', SAMPAN_CONSUMER: 'quick' },

@@ -129,6 +129,7 @@ const fromTheStream = Object.keys(failures).filter(
     isFailureCode(code) &&
     [
       'inference_failed',
+      'task_dead',
       'task_unreadable',
       'model_version_gone',
       'overloaded',

@@ -8,7 +8,8 @@ import { enqueueRequest, idsIn, toyStream, unlimited, type WantedTask } from '..
 
 const redis = await testRedis();
 const client = defineScripts(redis.client());
-const producer = createProducer({ client, edge: 'edge-1', limits: unlimited, nextTurn: setImmediate });
+const tasksPerSecond = () => 0;
+const producer = createProducer({ client, edge: 'edge-1', limits: unlimited, tasksPerSecond, nextTurn: setImmediate });
 beforeEach(async () => {
   await client.flushall();
   await client.config('RESETSTAT');
@@ -66,7 +67,7 @@ test('a transaction is bounded by its tasks and by its bytes, so that Redis answ
 
 test('limits hold within one turn as they do between turns', async () => {
   const limits = { maxTasks: 3, maxBytes: 1e9 };
-  const narrow = createProducer({ client, edge: 'edge-1', limits, nextTurn: setImmediate });
+  const narrow = createProducer({ client, edge: 'edge-1', limits, tasksPerSecond, nextTurn: setImmediate });
   const enqueued = await Promise.all(images(5).map((image) => narrow.enqueue(enqueueRequest({ image }))));
   assert.deepEqual(
     enqueued.map(({ how }) => how),

@@ -61,7 +61,7 @@ test('200 callers at once with the same picture share one inference', async () =
   assert.deepEqual(await left('latched'), nothingLeft);
 });
 
-test('a batch with one corrupt image answers the other 31', async () => {
+test('row 18: a batch with one corrupt image answers the other 31', async () => {
   const pictures = Array.from({ length: 32 }, (_, number) => picture(`batch-${String(number)}`));
   const whole = pictures[13] ?? Buffer.alloc(0);
   // The header is whole, so only decoding can tell.
@@ -103,7 +103,7 @@ test('the next batch is decoded while the device still runs the present one', as
   assert.equal(model.journal.runs.at(-1), 8);
 });
 
-test('with the device held a request is answered 504 at its deadline, and its task has left', async () => {
+test('row 19: with the device held a request is answered 504 at its deadline, and its task has left', async () => {
   latch.hold();
   const held = predict(url, 'latched', picture('holds the device'));
   await latch.arrived();

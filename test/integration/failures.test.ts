@@ -12,10 +12,11 @@ import { partitionKeys } from '../../contracts/keys.js';
 import { register, type Registration } from '../../contracts/register.js';
 import { encodeResult } from '../../contracts/result.js';
 import { leave } from '../../contracts/scripts/leave.js';
-import { defineScripts, type StreamClient } from '../../contracts/scripts/scripts.js';
+import { defineScripts, letGo, type StreamClient } from '../../contracts/scripts/scripts.js';
 import { scrape } from '../exposition.js';
 import { picture } from '../pictures.js';
 import { testRedis } from '../redis.js';
+import { deliver } from '../tasks.js';
 import { servedBy, testSystem, until } from './system.js';
 
 const system = await testSystem();
@@ -25,7 +26,7 @@ const doomed = await testRedis();
 
 const latch = createLatch();
 const latched = simulatedModel({ latch, manifest: { name: 'latched' } });
-const failing = simulatedModel({ failRunOn: '#fails#', manifest: { name: 'failing' } });
+const failing = simulatedModel({ faults: { failRunOn: '#fails#' }, manifest: { name: 'failing' } });
 const aged = simulatedModel({ manifest: { name: 'aged' } });
 const plain = simulatedModel({ manifest: { name: 'plain' } });
 const decoding = { ...plain, decode: (image: Uint8Array) => decodeImage(image, plain.manifest.input, 1e8) };
@@ -50,7 +51,7 @@ before(async () => {
   const edge = await system.edge({ SAMPAN_MAX_BODY_BYTES: '65536', SAMPAN_MAX_PIXELS: '100000' });
   [url, metricsUrl] = [edge.url, edge.metricsUrl ?? ''];
   await publishModels(stream, [simulatedManifest({ name: 'idle' })]);
-  const unserved = ['losing', 'later', 'broken'].map((name) => ({ name }));
+  const unserved = ['losing', 'later', 'broken', 'deadly'].map((name) => ({ name }));
   // The real consumer of `aged` holds version 1.
   await pretend(stream, 'by-hand', [...unserved, { name: 'aged', version: '2' }]);
 });
@@ -152,6 +153,15 @@ const ways: Record<FailureCode, () => Promise<Answer | undefined>> = {
         .exec();
       await system.backend(servedBy(simulatedModel({ manifest: { name: 'later' } })));
     }),
+  task_dead: () =>
+    fated('deadly', 30_000, async (id) => {
+      // Two runs alone ended their process, and so did the consumer that has the task now.
+      const keys = partitionKeys('deadly');
+      await stream.hset(keys.task(id), 'solos', 2);
+      const [entryId = ''] = await deliver(stream, 'a consumer that died', 1, keys.tasks('normal'));
+      await letGo(defineScripts(stream), keys.tasks('normal'), 'a consumer that died', 3_600_000, [entryId]);
+      await system.backend(servedBy(simulatedModel({ manifest: { name: 'deadly' } })), { SAMPAN_LEASE_MS: '200' });
+    }),
   internal: () =>
     fated('broken', 30_000, async (taskId) => {
       const result = encodeResult({ outcome: 'failed', code: 'internal', detail: 'what nobody foresaw' });
@@ -212,7 +222,7 @@ function assertProblem(code: FailureCode, { status, headers, text }: Answer): vo
 }
 
 test('what failed leaves nothing behind', async () => {
-  for (const model of ['latched', 'failing', 'aged', 'plain', 'later', 'broken']) {
+  for (const model of ['latched', 'failing', 'aged', 'plain', 'later', 'broken', 'deadly']) {
     const { work, load } = partitionKeys(model);
     await until(
       () => Promise.all([stream.exists(work, load), stream.xlen(partitionKeys(model).tasks('normal'))]),

@@ -17,6 +17,7 @@ export function servedBy(...models: readonly Model[]): ServedModels {
   return {
     device: { kind: 'simulated', name: 'test' },
     models,
+    rated: new Map(),
     failed: new Promise(() => undefined),
     close: async () => {
       for (const model of models) await model.release();

@@ -45,8 +45,8 @@ subscriber.on('smessageBuffer', (_channel: Buffer, message: Buffer) => waiter.re
 await Promise.all([client, subscriber, ...(cacheClient ? [cacheClient] : [])].map((one) => untilReady(one, 10_000)));
 const cache = cacheClient && createCache({ reader: cacheClient, timeoutMs: 1000, clock, metrics });
 const limits = { maxTasks: 10_000, maxBytes: 1024 ** 3 };
-const producer = createProducer({ client, edge, limits, nextTurn: setImmediate });
-const cross = createCrossing({ client, producer, waiter, limits, metrics, tasksPerSecond: () => 0 });
+const producer = createProducer({ client, edge, limits, tasksPerSecond: () => 0, nextTurn: setImmediate });
+const cross = createCrossing({ client, producer, waiter, limits, metrics });
 
 // Parameters are read with the body, before a request is ready to cross.
 const { name: model, version } = manifest;

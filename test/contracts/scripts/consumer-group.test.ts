@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { consumerGroup } from '../../../contracts/keys.js';
-import { defineScripts, discardEntry, renew, retire } from '../../../contracts/scripts/scripts.js';
+import { defineScripts, discardEntry, letGo, renew, retire, startSolo } from '../../../contracts/scripts/scripts.js';
 import { testRedis } from '../../redis.js';
-import { enqueueOne, deliver, enqueueRequest, leaveOne, pending, toyStream } from '../../tasks.js';
+import { enqueueOne, deliver, enqueueRequest, leaveOne, pending, toyKeys, toyStream } from '../../tasks.js';
 
 const redis = await testRedis();
 const client = defineScripts(redis.client());
@@ -59,6 +59,44 @@ test('what has left, was never delivered or never existed is not renewed', async
   const [, waiting = ''] = (await client.xrange(toyStream, '-', '+')).map(([id]) => id);
   assert.deepEqual(await renew(client, toyStream, 'one', [entryId, waiting, '1-1']), []);
   assert.deepEqual(await pending(client), []);
+});
+
+test('what is let go may be claimed at once, and only by letting go of what is ours', async () => {
+  await send(2);
+  const [mine = '', other = ''] = await deliver(client, 'one', 2);
+  await client.xclaim(toyStream, consumerGroup, 'two', 0, other);
+  assert.deepEqual(await letGo(client, toyStream, 'one', hour, [mine, other]), [mine]);
+  const silentFor = new Map((await rows()).map(([id, , idle]) => [id, idle]));
+  assert.ok((silentFor.get(mine) ?? 0) >= hour);
+  assert.ok((silentFor.get(other) ?? hour) < hour);
+});
+
+test('solo starts are counted up to the most that are allowed, and a consumer may start only what is its own', async () => {
+  const [taskId = ''] = await send(1);
+  const [entryId = ''] = await deliver(client, 'one', 1);
+  const start = (consumer: string) =>
+    startSolo(client, { stream: toyStream, task: toyKeys.task(taskId), consumer, entryId }, 2);
+  assert.deepEqual(await start('two'), { how: 'lost' });
+  assert.deepEqual(await start('one'), { how: 'started', starts: 1, deliveries: 1 });
+  await client.xclaim(toyStream, consumerGroup, 'two', 0, entryId);
+  assert.deepEqual(await start('one'), { how: 'lost' });
+  assert.deepEqual(await start('two'), { how: 'started', starts: 2, deliveries: 2 });
+  assert.deepEqual(await start('two'), { how: 'over', starts: 2, deliveries: 2 });
+  await leaveOne(client, taskId, { entryId });
+  assert.deepEqual(await start('two'), { how: 'gone' });
+});
+
+test('where memory is full a solo start is counted all the same', async () => {
+  const [taskId = ''] = await send(1);
+  const [entryId = ''] = await deliver(client, 'one', 1);
+  const held = { stream: toyStream, task: toyKeys.task(taskId), consumer: 'one', entryId };
+  await client.config('SET', 'maxmemory', '1');
+  try {
+    assert.equal((await startSolo(client, held, 2)).how, 'started');
+    assert.deepEqual(await renew(client, toyStream, 'one', [entryId]), [entryId]);
+  } finally {
+    await client.config('SET', 'maxmemory', '0');
+  }
 });
 
 test('a consumer retires once it holds nothing, and its entries are not discarded before', async () => {

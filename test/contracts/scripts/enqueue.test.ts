@@ -50,7 +50,7 @@ test('an admitted task has its entry, its image, its marker and its place in the
 
 test('tasks that are sent together each get their own answer, equal ones join within the call', async () => {
   const requests = ['a', 'b', 'a', 'c'].map((text) => enqueueRequest({ image: image(text), limits: limits(2) }));
-  const to = { model: 'toy', lane: 'normal', edge: 'edge-1', limits: limits(2) } as const;
+  const to = { model: 'toy', lane: 'normal', edge: 'edge-1', limits: limits(2), tasksPerSecond: 0 } as const;
   const enqueued = await enqueue(client, to, requests);
   assert.deepEqual(
     enqueued.map((each) => (each.how === 'shed' ? [each.how, each.limit] : [each.how, each.id])),
@@ -131,7 +131,7 @@ test('waiters are counted: a cancelled task leaves with the last of them', async
   assert.deepEqual(ends, ['shared', 'shared', 'shared', 'left', 'gone']);
 });
 
-test('a command that was sent again changes nothing, neither at once nor later', async () => {
+test('row 11: a command that was sent again changes nothing, neither at once nor later', async () => {
   const request = enqueueRequest();
   await enqueueOne(client, request);
   await enqueueRequestOfAnother();
@@ -146,7 +146,7 @@ async function enqueueRequestOfAnother(): Promise<void> {
   await admitted({ image: image('another') });
 }
 
-test('a command sent again after its task has left changes nothing, and leaves no image', async () => {
+test('row 11: a command sent again after its task has left changes nothing, and leaves no image', async () => {
   const request = enqueueRequest();
   await enqueueOne(client, request);
   await leaveOne(client, request.id, { result: resultBytes() });
@@ -171,7 +171,12 @@ const shedBy = (enqueued: Enqueued) => (enqueued.how === 'shed' ? enqueued.limit
 test('the limit of tasks is exact, and room that is made is used', async () => {
   const ids: string[] = [];
   for (let i = 0; i < 3; i++) ids.push((await admitted({ image: image(`${i}`), limits: limits(3) })).id);
-  assert.deepEqual(await send({ image: image('3'), limits: limits(3) }), { how: 'shed', limit: 'count', tasks: 3 });
+  assert.deepEqual(await send({ image: image('3'), limits: limits(3) }), {
+    how: 'shed',
+    limit: 'count',
+    tasks: 3,
+    turnMs: 0,
+  });
   await leaveOne(client, ids[1] ?? '');
   assert.equal((await send({ image: image('4'), limits: limits(3) })).how, 'admitted');
   assert.equal(shedBy(await send({ image: image('5'), limits: limits(3) })), 'count');
@@ -225,7 +230,7 @@ test('joining a task whose hash is damaged does not harm the others of the same 
   const sick = await admitted({ image: image('sick') });
   await client.hdel(toyKeys.task(sick.id), 'edges', 'deadline');
   const requests = ['before', 'sick', 'behind'].map((text) => enqueueRequest({ image: image(text) }));
-  const to = { model: 'toy', lane: 'normal', edge: 'edge-1', limits: limits(10) } as const;
+  const to = { model: 'toy', lane: 'normal', edge: 'edge-1', limits: limits(10), tasksPerSecond: 0 } as const;
   const enqueued = await enqueue(client, to, requests);
   assert.deepEqual(
     enqueued.map(({ how }) => how),

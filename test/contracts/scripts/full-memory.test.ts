@@ -32,7 +32,7 @@ async function fill(): Promise<void> {
 
 const own = async () => (await keysLeft(client)).filter((key) => !key.startsWith('filler:'));
 
-test('where memory is full a task is refused as such, and leaves nothing', async () => {
+test('row 14: where memory is full a task is refused as such, and leaves nothing', async () => {
   await client.xgroup('CREATE', toyStream, 'consumers', '0', 'MKSTREAM');
   await fill();
   for (let i = 0; i < 20; i++)
@@ -41,7 +41,7 @@ test('where memory is full a task is refused as such, and leaves nothing', async
   assert.equal(await client.xlen(toyStream), 0);
 });
 
-test('where memory is full tasks leave and make room', async () => {
+test('row 14: where memory is full tasks leave and make room', async () => {
   const requests = Array.from({ length: 10 }, (_, i) => enqueueRequest({ image: Buffer.alloc(50_000, i) }));
   for (const request of requests) await enqueueOne(client, request);
   const entries = await deliver(client, 'one', 10);

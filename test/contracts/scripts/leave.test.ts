@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
+import { decodeDeadLetter } from '../../../contracts/dead-letter.js';
 import { consumerGroup } from '../../../contracts/keys.js';
 import { leave } from '../../../contracts/scripts/leave.js';
 import { defineScripts } from '../../../contracts/scripts/scripts.js';
@@ -7,6 +8,7 @@ import { connectCommands, untilReady } from '../../../infra/process/redis-connec
 import { keysLeft, testRedis } from '../../redis.js';
 import {
   enqueueOne,
+  deadLetterOf,
   deliver,
   enqueueRequest,
   leaveOne,
@@ -29,7 +31,7 @@ async function inFlight(wanted: WantedTask = {}): Promise<string> {
 
 const lane = { model: 'toy', lane: 'normal', keepResultMs: 60_000 } as const;
 
-for (const reason of ['succeeded', 'failed', 'cancelled', 'expired', 'dead'] as const) {
+for (const reason of ['succeeded', 'failed', 'cancelled', 'expired'] as const) {
   test(`a task that ${reason} leaves whole: acked, deleted, image, marker and account gone`, async () => {
     const taskId = await inFlight();
     const [entryId = ''] = await deliver(client, 'one', 1);
@@ -38,6 +40,48 @@ for (const reason of ['succeeded', 'failed', 'cancelled', 'expired', 'dead'] as 
     assert.deepEqual([await client.xlen(toyStream), await pending(client)], [0, []]);
   });
 }
+
+test('a dead task leaves a letter and its image behind, both for as long as the retention says, and nothing else', async () => {
+  const taskId = await inFlight({ image: Buffer.from('deadly') });
+  const [entryId = ''] = await deliver(client, 'one', 1);
+  const deadLetter = deadLetterOf(taskId);
+  const dead = { taskId, entryId, reason: 'dead', deadLetter, result: resultBytes() } as const;
+  const bystander = { taskId: await inFlight({ image: Buffer.from('bystander') }), reason: 'failed' } as const;
+  const ends = await leave(client, { ...lane, keepDeadMs: 90_000 }, [bystander, dead]);
+  assert.deepEqual(
+    ends.map(({ how }) => how),
+    ['left', 'left'],
+  );
+  const kept = [toyKeys.dead, toyKeys.image(taskId), toyKeys.result(taskId), toyStream];
+  assert.deepEqual(await keysLeft(client), kept.sort());
+  const letters = (await client.xrange(toyKeys.dead, '-', '+')).map(([, fields]) => decodeDeadLetter(fields));
+  assert.deepEqual(letters, [deadLetter]);
+  assert.equal(await client.get(toyKeys.image(taskId)), 'deadly');
+  for (const key of [toyKeys.dead, toyKeys.image(taskId)]) {
+    const lives = await client.pttl(key);
+    assert.ok(lives > 80_000 && lives <= 90_000, `${key} lives for ${lives} ms`);
+  }
+  assert.deepEqual([await client.xlen(toyStream), await pending(client)], [0, []]);
+});
+
+test('a second finisher of a dead task takes neither its letter nor its image away', async () => {
+  const taskId = await inFlight();
+  const [entryId = ''] = await deliver(client, 'one', 1);
+  await leaveOne(client, taskId, { reason: 'dead', entryId });
+  assert.deepEqual(await leaveOne(client, taskId, { entryId, result: resultBytes() }), { how: 'gone' });
+  assert.deepEqual(await keysLeft(client), [toyKeys.dead, toyKeys.image(taskId), toyStream].sort());
+});
+
+test('letters that are older than the retention go when another comes', async () => {
+  await client.xadd(toyKeys.dead, '1-1', 'letter', 'an old one');
+  await client.xadd(toyKeys.dead, '2-1', 'letter', 'another');
+  for (const text of ['one', 'two']) {
+    await leaveOne(client, await inFlight({ image: Buffer.from(text) }), { reason: 'dead' });
+  }
+  const letters = await client.xrange(toyKeys.dead, '-', '+');
+  assert.ok(letters.every(([id]) => Number.parseInt(id, 10) > 1_000_000));
+  assert.equal(letters.length, 2);
+});
 
 test('a task leaves the queue before it was delivered, as after', async () => {
   const waiting = await inFlight();
@@ -59,7 +103,7 @@ test('the second finisher finds the task gone and changes nothing', async () => 
   await inFlight({ image: Buffer.from('bystander') });
   await leaveOne(client, taskId, { entryId, result: resultBytes('["first"]') });
   const before = await Promise.all((await keysLeft(client)).map((key) => client.dumpBuffer(key)));
-  for (const reason of ['succeeded', 'failed', 'cancelled', 'expired', 'dead'] as const) {
+  for (const reason of ['succeeded', 'failed', 'cancelled', 'expired'] as const) {
     assert.deepEqual(await leaveOne(client, taskId, { reason, entryId, result: resultBytes('["second"]') }), {
       how: 'gone',
     });
@@ -111,7 +155,7 @@ test('a task whose entry was deleted by hand still leaves once, and cleans up', 
   assert.deepEqual(await pending(client), []);
 });
 
-test('an entry of a task that has left is acked and deleted when it is delivered again', async () => {
+test('row 15: an entry of a task that has left is acked and deleted when it is delivered again', async () => {
   const taskId = await inFlight();
   await deliver(client, 'one', 1);
   const [[, fields] = ['', []]] = await client.xrange(toyStream, '-', '+');

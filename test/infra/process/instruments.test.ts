@@ -58,8 +58,8 @@ test("the backend's instruments have the names, types and labels that dashboards
   metrics.settleSeconds.record(0.001, { model });
   metrics.batchSize.record(3, { model, closed: 'full' });
   loads = [
-    { model, backlog: 7, pending: 3, liveConsumers: 2 },
-    { model: 'nsfw', backlog: 0, pending: 0, liveConsumers: 1 },
+    { model, backlog: 7, pending: 3, waiting: 4, liveConsumers: 2 },
+    { model: 'nsfw', backlog: 0, pending: 0, waiting: 0, liveConsumers: 1 },
   ];
   const exposition = await scrape(urlOf(backendSide));
   const value = (name: string, labels: Record<string, string>) => {

@@ -1,0 +1,81 @@
+import type { Redis } from 'ioredis';
+import * as z from 'zod';
+import { consumerGroup, registerKey } from '../contracts/keys.js';
+import { retire } from '../contracts/scripts/scripts.js';
+import { isVanished, type RawEntry } from './reader.js';
+
+/** Entries whose leases had run out. */
+export interface Claimed {
+  readonly entries: readonly RawEntry[];
+  /** Ids of entries that were deleted while they were pending; Redis has taken them off the list. */
+  readonly deleted: readonly string[];
+}
+
+const claimReply = z.tuple([
+  z.string(),
+  z.array(z.tuple([z.string(), z.array(z.string()).nullable()]).nullable()),
+  z.array(z.string()),
+]);
+
+/**
+ * Claims at most `count` entries of a stream that have been silent for a lease, whoever held them.
+ * @throws where Redis does not answer
+ */
+export async function claimSilent(
+  client: Redis,
+  stream: string,
+  consumer: string,
+  leaseMs: number,
+  count: number,
+): Promise<Claimed> {
+  const entries: RawEntry[] = [];
+  const deleted: string[] = [];
+  let cursor = '0-0';
+  do {
+    const left = count - entries.length;
+    const reply = await client
+      .xautoclaim(stream, consumerGroup, consumer, leaseMs, cursor, 'COUNT', left)
+      .catch((error: unknown) => {
+        if (isVanished(error)) return ['0-0', [], []];
+        throw error;
+      });
+    const [next, claimed, gone] = claimReply.parse(reply);
+    for (const entry of claimed) {
+      if (entry) entries.push({ stream, entryId: entry[0], fields: entry[1] ?? [] });
+    }
+    deleted.push(...gone);
+    cursor = next;
+  } while (cursor !== '0-0' && entries.length < count);
+  return { entries, deleted };
+}
+
+/**
+ * Takes consumers out of the group that are dead: not in the register, silent for a lease, and holding nothing.
+ * @returns their names
+ */
+export async function retireDead(client: Redis, stream: string, consumer: string, leaseMs: number): Promise<string[]> {
+  const consumers = await consumersOf(client, stream);
+  const retired: string[] = [];
+  for (const { name, pending, idle } of consumers) {
+    if (name === consumer || pending > 0 || idle < leaseMs) continue;
+    if ((await client.exists(registerKey(name))) === 1) continue;
+    if (await retire(client, stream, name)) retired.push(name);
+  }
+  return retired;
+}
+
+const consumerRow = z.object({ name: z.string(), pending: z.number(), idle: z.number() });
+
+async function consumersOf(client: Redis, stream: string): Promise<z.infer<typeof consumerRow>[]> {
+  const rows = await client.xinfo('CONSUMERS', stream, consumerGroup).catch((error: unknown) => {
+    if (isVanished(error)) return [];
+    throw error;
+  });
+  return z.array(z.array(z.unknown())).parse(rows).map(readRow);
+}
+
+/** Redis tells rows as name, value, name, value, … */
+function readRow(row: readonly unknown[]): z.infer<typeof consumerRow> {
+  const pairs = row.flatMap((name, i) => (i % 2 === 0 ? [[String(name), row[i + 1]]] : []));
+  return consumerRow.parse(Object.fromEntries(pairs));
+}
