@@ -86,7 +86,7 @@ async function inferBatch(
   inferenceEnded(deps, holding, decision, batch, executed);
   if (executed.lost !== undefined) {
     await settleHeld(deps, state, holding, executed.outcomes);
-    throw executed.lost instanceof Error ? executed.lost : new Error(String(executed.lost));
+    throw executed.lost;
   }
   const succeeded = executed.outcomes.some(({ reason }) => reason === 'succeeded');
   if (holding.health.batchEnded(succeeded, deps.now())) {
@@ -146,7 +146,8 @@ async function runCanaries(deps: ConsumerDeps, state: ConsumerState): Promise<nu
       if (error !== undefined) await letReadyGo(deps, state, holding);
       holding.roomChanged.notify();
     }
-    if (health.canaryAt !== undefined) nextMs = sooner(nextMs, Math.max(0, health.canaryAt - deps.now()));
+    const dueAt = holding.health.canaryAt;
+    if (dueAt !== undefined) nextMs = sooner(nextMs, Math.max(0, dueAt - deps.now()));
   }
   return nextMs;
 }

@@ -37,7 +37,7 @@ export interface Executed {
   /** The size that was tried next where the device had too little memory for more. */
   readonly fits?: number;
   /** Why the device is lost; what has no outcome stays pending. */
-  readonly lost?: unknown;
+  readonly lost?: Error;
 }
 
 /** What executing needs of its surroundings. */
@@ -56,7 +56,7 @@ export interface Gauges {
 export async function executeBatch(model: Model, batch: readonly Ready[], gauges: Gauges): Promise<Executed> {
   const outcomes: Outcome[] = [];
   let inferMs = 0;
-  const troubles: { error?: unknown; fits?: number; lost?: unknown } = {};
+  const troubles: { error?: unknown; fits?: number; lost?: Error } = {};
 
   const runParts = async (parts: readonly (readonly Ready[])[]) => {
     for (const part of parts) if (troubles.lost === undefined) await run(part);
@@ -71,7 +71,7 @@ export async function executeBatch(model: Model, batch: readonly Ready[], gauges
     troubles.error ??= ran.error;
     const fault = faultOf(ran.error);
     if (fault === 'device') {
-      troubles.lost = ran.error;
+      troubles.lost = ran.error instanceof Error ? ran.error : new Error('the device is lost');
     } else if (part.length === 1) {
       outcomes.push(...part.map((task) => failedOutcome(task, ran.error, 'inference_failed', ran.cost)));
     } else if (fault === 'device_memory') {

@@ -66,5 +66,5 @@ export async function readNew(
 
 /** Whether an error says that a stream or its group is not there (any more). */
 export function isVanished(error: unknown): boolean {
-  return error instanceof Error && (error.message.startsWith('NOGROUP') || error.message.startsWith('UNBLOCKED'));
+  return error instanceof Error && /^(NOGROUP|UNBLOCKED|ERR no such key)/.test(error.message);
 }

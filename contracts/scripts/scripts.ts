@@ -79,9 +79,11 @@ export async function startSolo(
   held: { readonly stream: string; readonly task: string; readonly consumer: string; readonly entryId: string },
   most: number,
 ): Promise<SoloStart> {
-  const reply = await client.sampanSolo(held.stream, held.task, consumerGroup, held.consumer, held.entryId, most);
-  const [how, starts, deliveries] = soloReply.parse(reply);
-  return how === 'started' || how === 'over' ? { how, starts: starts ?? 0, deliveries: deliveries ?? 0 } : { how };
+  const { stream, task, consumer, entryId } = held;
+  const reply = soloReply.parse(await client.sampanSolo(stream, task, consumerGroup, consumer, entryId, most));
+  if (reply.length === 1) return { how: reply[0] };
+  const [how, starts, deliveries] = reply;
+  return { how, starts, deliveries };
 }
 
 /** Removes a consumer that holds nothing from a stream's group; answers whether it is gone. See retire.lua. */

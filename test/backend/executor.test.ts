@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { executeBatch, failedOutcome } from '../../backend/executor.js';
-import { simulatedLabel, simulatedModel } from '../../backend/model/simulated-model.js';
+import { simulatedLabel, simulatedModel, type SimulatedModel } from '../../backend/model/simulated-model.js';
+import { RunLimitError } from '../../backend/run-limit.js';
 import { Failure } from '../../contracts/failure.js';
 import { readyTask } from './deliveries.js';
 
@@ -122,3 +123,64 @@ for (const failRuns of [[], [1, 2, 3, 4, 5]]) {
     );
   });
 }
+
+/** Sizes of the runs that a batch of four took. */
+const batchOf = (model: SimulatedModel, names = texts) => names.map((text) => readyTask(model, text));
+
+test('a batch that fails is run again one by one, so that only the guilty task fails', async () => {
+  const model = simulatedModel({ faults: { failRunOn: 'c' } });
+  const executed = await executeBatch(model, batchOf(model), steady);
+  assert.deepEqual(codesOf(executed), ['succeeded', 'succeeded', 'inference_failed', 'succeeded']);
+  assert.deepEqual(model.journal.runs, [4, 1, 1, 1, 1]);
+  assert.match(String(executed.error), /told to fail/);
+});
+
+test('where the memory of the device is short the halves are run, and what fits is told', async () => {
+  const model = simulatedModel({ faults: { mostPerRun: 2 } });
+  const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
+  const executed = await executeBatch(model, batchOf(model, names), steady);
+  assert.deepEqual(codesOf(executed), Array(7).fill('succeeded'));
+  assert.deepEqual(model.journal.runs, [7, 4, 2, 2, 3, 2, 1]);
+  assert.equal(executed.fits, 2);
+  assert.deepEqual(
+    executed.outcomes.map(({ delivery }) => delivery.taskId).length,
+    new Set(executed.outcomes.map(({ delivery }) => delivery.taskId)).size,
+  );
+});
+
+test('one image that is too much for the device fails alone', async () => {
+  const model = simulatedModel();
+  const full = { ...model, infer: () => Promise.reject(new Error('Failed to allocate memory for requested buffer')) };
+  const executed = await executeBatch(full, batchOf(model, ['a']), steady);
+  assert.deepEqual(codesOf(executed), ['inference_failed']);
+});
+
+test('where the device is lost nothing more is run, and what was not judged has no outcome', async () => {
+  const model = simulatedModel({ faults: { failRunOn: 'b', lostOn: 'c' } });
+  // The batch fails for b; then a succeeds, b fails, and at c the device is lost.
+  const executed = await executeBatch({ ...model, infer: failingFor('b', model) }, batchOf(model), steady);
+  assert.deepEqual(codesOf(executed), ['succeeded', 'inference_failed']);
+  assert.match(String(executed.lost), /illegal memory access/);
+});
+
+/** As the model's own, but a batch of several fails before the device is asked. */
+function failingFor(text: string, model: SimulatedModel): SimulatedModel['infer'] {
+  return (images) => (images.length > 1 ? Promise.reject(new Error(`a batch with ${text}`)) : model.infer(images));
+}
+
+test('a run that goes past its limit counts as a lost device, whatever becomes of it', async () => {
+  const model = simulatedModel({ faults: { hangOn: 'a' }, manifest: { runLimitMs: 20 } });
+  const executed = await executeBatch(model, batchOf(model), steady);
+  assert.deepEqual(executed.outcomes, []);
+  assert.ok(executed.lost instanceof RunLimitError);
+});
+
+test('a lease is renewed no longer than the run it is in may last', async () => {
+  const model = simulatedModel({ manifest: { runLimitMs: 5000 } });
+  const batch = batchOf(model);
+  await executeBatch(model, batch, { ...steady, now: () => 1000 });
+  assert.deepEqual(
+    batch.map(({ delivery }) => delivery.lease.renewUntil),
+    [6000, 6000, 6000, 6000],
+  );
+});

@@ -194,17 +194,17 @@ test('row 9: after a thousand runs that threw nothing is pending, and what the d
 test('row 17: a picture that kills its process becomes a dead letter, its caller is told, and its batch-mates succeed', async () => {
   const model = 'deadly';
   const deaths: string[] = [];
-  let going = true;
+  const watch = { going: true };
   /** Whoever watches over a backend starts it again. */
   const kept = async (name: string) => {
-    for (let life = 1; going; life++) {
+    for (let life = 1; watch.going; life++) {
       const one: TestProcess = await backendProcess(`${name}-${life}`, {
         ...{ models: [model], baseMs: 20, maxBatch: 8, killOn: 'ends its process' },
       });
       running.add(one);
       const end = await one.exited;
       running.delete(one);
-      if (end === 'SIGKILL' && going) deaths.push(`${name}-${life}`);
+      if (end === 'SIGKILL' && watch.going) deaths.push(`${name}-${life}`);
     }
   };
   const running = new Set<TestProcess>();
@@ -216,7 +216,7 @@ test('row 17: a picture that kills its process becomes a dead letter, its caller
   const { url } = await system.edge();
   const names = [...numbered(7), 'ends its process', ...numbered(15).slice(7)];
   const answers = await Promise.all(ask(url, model, names));
-  going = false;
+  watch.going = false;
   for (const { child } of running) child.kill('SIGKILL');
   await Promise.all(lives);
 
