@@ -10,7 +10,7 @@ import type { BackendMetrics } from './metrics.js';
 import type { Model } from './model/model.js';
 import type { RedisClock } from './redis-clock.js';
 import { startRenewing } from './renewing.js';
-import type { Retrying } from './retry.js';
+import { reportOnceASecond, type Retrying } from './retry.js';
 import type { SettleDeps } from './settle.js';
 import { createSignal, type Signal } from './signal.js';
 
@@ -90,7 +90,7 @@ export function createConsumerState(
     unsettled: 0,
     lastReadAt: deps.redisClock.now(),
     settledCount: new Map(),
-    retrying: { log: deps.log, random: deps.random, signal: giveUp },
+    retrying: { report: reportOnceASecond(deps.log), random: deps.random, signal: giveUp },
   };
 }
 

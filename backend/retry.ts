@@ -5,10 +5,21 @@ const firstWaitMs = 50;
 const longestWaitMs = 2000;
 
 export interface Retrying {
-  readonly log: Logger;
+  /** Told of every failure; see reportOnceASecond. */
+  readonly report: (error: unknown, what: string) => void;
   readonly random: () => number;
   /** Aborted when it is no use going on; the last error is thrown then. */
   readonly signal: AbortSignal;
+}
+
+/** Logs failures of Redis, all that share it together at most once a second. */
+export function reportOnceASecond(log: Logger): Retrying['report'] {
+  let quietUntil = -Infinity;
+  return (error, what) => {
+    if (performance.now() < quietUntil) return;
+    quietUntil = performance.now() + 1000;
+    log.warn({ err: error, what }, 'Redis does not answer; trying again');
+  };
 }
 
 /** What Redis answers while it cannot serve, but will again. */
@@ -20,23 +31,18 @@ export function isRefusal(error: unknown): boolean {
 }
 
 /**
- * Does something until Redis lets it, waiting longer from time to time (exponential, with full jitter), with at most
- * one log line a second.
+ * Does something until Redis lets it, waiting longer from time to time (exponential, with jitter).
  * @throws what Redis refuses for good, and the last error once it is no use going on
  * @param what for the log, for example "read"
  */
 export async function untilRedisAnswers<T>(what: string, retrying: Retrying, attempt: () => Promise<T>): Promise<T> {
   let waitMs = firstWaitMs;
-  let loggedAt = -Infinity;
   for (;;) {
     try {
       return await attempt();
     } catch (error) {
       if (retrying.signal.aborted || isRefusal(error)) throw error;
-      if (performance.now() - loggedAt >= 1000) {
-        retrying.log.warn({ err: error, what }, 'Redis does not answer; trying again');
-        loggedAt = performance.now();
-      }
+      retrying.report(error, what);
       await sleep(waitMs * (0.5 + 0.5 * retrying.random()), undefined, { signal: retrying.signal }).catch(
         () => undefined,
       );

@@ -31,6 +31,8 @@ export interface SubscriberOptions extends ConnectionOptions {
 
 /** Beyond its longest block, or its pings, a silent socket counts as dead and is opened anew. */
 const graceMs = 5_000;
+/** The same of blocking reads, on which all work waits: soon enough to go on within five seconds. */
+const blockingGraceMs = 2_500;
 /** How often a subscriber, which else only listens, checks that its socket still lives. */
 const pingEveryMs = 5_000;
 const resubscribeAfterMs = 1_000;
@@ -51,7 +53,7 @@ export function connectCache(url: string, options: ConnectionOptions): Redis {
 
 /** For blocking reads alone; one that is cut off by a lost connection is rejected, never repeated by itself. */
 export function connectBlocking(url: string, options: BlockingOptions): Redis {
-  return open(url, options, { socketTimeout: options.longestBlockMs + graceMs });
+  return open(url, options, { socketTimeout: options.longestBlockMs + blockingGraceMs });
 }
 
 /** For listening; messages arrive as the client's `smessageBuffer` events. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
-import { untilRedisAnswers } from '../../backend/retry.js';
+import { reportOnceASecond, untilRedisAnswers } from '../../backend/retry.js';
 import { freePort } from '../../infra/setup/free-port.js';
 import { testRedis } from '../redis.js';
 
@@ -26,7 +26,7 @@ test('what Redis answers at once is done once, and nothing is logged', async () 
   const client = redis.client();
   let attempts = 0;
   const signal = new AbortController().signal;
-  const reply = await untilRedisAnswers('ping', { log, random: Math.random, signal }, () => {
+  const reply = await untilRedisAnswers('ping', { report: reportOnceASecond(log), random: Math.random, signal }, () => {
     attempts++;
     return client.ping();
   });
@@ -41,7 +41,7 @@ test('it goes on until Redis is back, waits longer each time, and says so at mos
   const startedAt = performance.now();
   let restarted: Promise<void> | undefined;
   const signal = new AbortController().signal;
-  const reply = await untilRedisAnswers('ping', { log, random: () => 1, signal }, () => {
+  const reply = await untilRedisAnswers('ping', { report: reportOnceASecond(log), random: () => 1, signal }, () => {
     at.push(performance.now());
     // Away for five attempts.
     if (at.length === 5) restarted = redis.start();
@@ -62,7 +62,7 @@ test('jitter shortens a wait by a half at most', async () => {
   const { log } = keptLog();
   const at: number[] = [];
   const signal = new AbortController().signal;
-  await untilRedisAnswers('x', { log, random: () => 0, signal }, async () => {
+  await untilRedisAnswers('x', { report: reportOnceASecond(log), random: () => 0, signal }, async () => {
     at.push(performance.now());
     if (at.length < 4) throw new Error('not yet');
   });
@@ -76,7 +76,7 @@ test('told to stop it stops at once, with the last error', async () => {
   const client = impatient(`redis://127.0.0.1:${await freePort()}`);
   const stopping = new AbortController();
   let attempts = 0;
-  const going = untilRedisAnswers('ping', { log, random: () => 1, signal: stopping.signal }, () => {
+  const going = untilRedisAnswers('ping', { report: reportOnceASecond(log), random: () => 1, signal: stopping.signal }, () => {
     attempts++;
     if (attempts === 6) setImmediate(() => stopping.abort());
     return client.ping();
@@ -89,7 +89,7 @@ test('told to stop it stops at once, with the last error', async () => {
 test('told to stop before it began it makes one attempt', async () => {
   const { log, lines } = keptLog();
   let attempts = 0;
-  const going = untilRedisAnswers('x', { log, random: () => 1, signal: AbortSignal.abort() }, () => {
+  const going = untilRedisAnswers('x', { report: reportOnceASecond(log), random: () => 1, signal: AbortSignal.abort() }, () => {
     attempts++;
     return Promise.reject(new Error('away'));
   });
