@@ -13,6 +13,8 @@ import {
   type ConsumerState,
 } from './consumer.js';
 import { startHeartbeat, type Gauges } from './heartbeat.js';
+import type { MemorySource } from './memory/memory-source.js';
+import { startMemoryWatch, type WatchedMemory } from './memory/memory-watch.js';
 import { createBackendMetrics } from './metrics.js';
 import type { ServedModels } from './model/served-models.js';
 import { ensureGroup } from './reader.js';
@@ -33,10 +35,14 @@ export interface BackendDeps {
   readonly tracer: Tracer;
   readonly meter: Meter;
   readonly log: Logger;
+  readonly memorySource: MemorySource;
 }
 
 export interface Backend {
   readonly consumer: Consumer;
+  readonly memory: WatchedMemory;
+  /** Resolves when the process cannot get back under its memory: it is to be drained and replaced. */
+  readonly outOfMemory: Promise<void>;
   /** Why it takes no work at the moment; empty when it does. */
   reasonsNotReady(): readonly string[];
   /** False when reads do not come to an end although Redis answers: only a restart can help. */
@@ -64,12 +70,15 @@ export async function startBackend(deps: BackendDeps): Promise<Backend> {
 
   for (const stream of streamsOf(served)) await ensureGroup(client, stream);
 
-  const gauges: Gauges = { loads: [] };
+  const gauges: Gauges = { loads: [], memory: undefined };
   const giveUp = new AbortController();
   const own = consumerDeps(deps, client, redisClock, gauges);
   const state = createConsumerState(own, giveUp.signal);
+  const { memory, outOfMemory } = watchMemory(deps, state);
+  gauges.memory = memory;
   const { consumer: name } = config;
   const heartbeat = await startHeartbeat({
+    memory: () => memory,
     ...{ client, redisClock, gauges, consumer: name, state },
     ...{ models: served.models, rated: served.rated, device: served.device },
   });
@@ -77,7 +86,7 @@ export async function startBackend(deps: BackendDeps): Promise<Backend> {
   const consumer = startConsumer(own, state, giveUp);
   let draining = false;
   return {
-    consumer,
+    ...{ consumer, memory, outOfMemory },
     isLive: () => !(heartbeat.reachesRedis && readingForMs(state) > longestReadMs),
     reasonsNotReady: () => [
       ...(draining ? ['draining'] : []),
@@ -95,8 +104,30 @@ export async function startBackend(deps: BackendDeps): Promise<Backend> {
       await consumer.drain(config.drainMs);
       await retireEverywhere(deps, client);
       await heartbeat.stop();
+      memory.stop();
     },
   };
+}
+
+/** From now on, when everything is loaded, memory is watched; while it is short nothing more is read. */
+function watchMemory({ config, memorySource, log }: BackendDeps, state: ConsumerState) {
+  let onReplace: () => void = () => undefined;
+  const outOfMemory = new Promise<void>((resolve) => (onReplace = resolve));
+  const memory = startMemoryWatch({
+    ...{
+      source: memorySource,
+      onReplace: () => onReplace(),
+      held: () => state.leases.size,
+      now: () => performance.now(),
+    },
+    gate: { pauseAt: config.memoryPauseAt, resumeAt: config.memoryResumeAt },
+  });
+  memory.onChange((level) => {
+    log.warn({ source: memory.source, ...level }, memory.paused ? 'reading is paused for want of memory' : 'memory');
+    state.paused = memory.paused ? 'memory' : undefined;
+    for (const holding of state.holdings.values()) holding.roomChanged.notify();
+  });
+  return { memory, outOfMemory };
 }
 
 /** Milliseconds since the read began that has been under way for longest. */
@@ -115,7 +146,11 @@ function messageOf(error: unknown): string {
 
 function consumerDeps(deps: BackendDeps, client: Redis, redisClock: RedisClock, gauges: Gauges): ConsumerDeps {
   const { config, served, connections, tracer, log } = deps;
-  const metrics = createBackendMetrics(deps.meter, () => gauges.loads);
+  const metrics = createBackendMetrics(
+    deps.meter,
+    () => gauges.loads,
+    () => gauges.memory?.level ?? { state: 'unknown', reason: 'starting' },
+  );
   const { resultSeconds, cacheSeconds, deadSeconds, batchBytes, leaseMs, consumer } = config;
   return {
     ...{ consumer, client, redisClock, batchBytes, leaseMs, tracer, log, metrics },

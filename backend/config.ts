@@ -35,35 +35,46 @@ const json = z.string().transform((text, context): unknown => {
   }
 });
 
-const environmentSchema = z.object({
-  REDIS_URL: redisUrl,
-  CACHE_REDIS_URL: redisUrl.optional(),
-  SAMPAN_HOST: z.string().default('127.0.0.1'),
-  HEALTH_PORT: port.default(8788),
-  METRICS_PORT: port.default(9465),
-  MODEL_DIR: z.string().default('.models'),
-  MODELS: z
-    .string()
-    .default('')
-    .transform((text) => text.split(',').filter((name) => name !== ''))
-    .pipe(z.array(modelNameSchema)),
-  SAMPAN_DEVICE: deviceKindSchema.exclude(['simulated']).default('cpu'),
-  SAMPAN_THREADS: whole(1, 256).default(availableParallelism()),
-  SAMPAN_SIMULATED_DEVICE: json.pipe(simulatedDeviceSchema).optional(),
-  SAMPAN_CONSUMER: z
-    .string()
-    .regex(/^[A-Za-z0-9._-]{1,128}$/)
-    .optional(),
-  SAMPAN_MAX_PIXELS: count.default(50_000_000),
-  SAMPAN_BATCH_BYTES: count.default(32 * 1024 * 1024),
-  SAMPAN_LEASE_MS: whole(100, 600_000).default(5000),
-  SAMPAN_RESULT_SECONDS: count.default(60),
-  SAMPAN_DEAD_SECONDS: count.default(86_400),
-  SAMPAN_CACHE: z.enum(['on', 'off']).default('on'),
-  SAMPAN_CACHE_SECONDS: count.default(86_400),
-  SAMPAN_DRAIN_SECONDS: count.default(30),
-  SAMPAN_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
-});
+const environmentSchema = z
+  .object({
+    REDIS_URL: redisUrl,
+    CACHE_REDIS_URL: redisUrl.optional(),
+    SAMPAN_HOST: z.string().default('127.0.0.1'),
+    HEALTH_PORT: port.default(8788),
+    METRICS_PORT: port.default(9465),
+    MODEL_DIR: z.string().default('.models'),
+    MODELS: z
+      .string()
+      .default('')
+      .transform((text) => text.split(',').filter((name) => name !== ''))
+      .pipe(z.array(modelNameSchema)),
+    SAMPAN_DEVICE: deviceKindSchema.exclude(['simulated']).default('cpu'),
+    SAMPAN_DEVICE_INDEX: whole(0, 1024).default(0),
+    CUDA_VISIBLE_DEVICES: z.string().optional(),
+    SAMPAN_PROCESSES: whole(1, 64).default(1),
+    SAMPAN_THREADS: whole(1, 256).default(availableParallelism()),
+    SAMPAN_SIMULATED_DEVICE: json.pipe(simulatedDeviceSchema).optional(),
+    SAMPAN_CONSUMER: z
+      .string()
+      .regex(/^[A-Za-z0-9._-]{1,128}$/)
+      .optional(),
+    SAMPAN_MAX_PIXELS: count.default(50_000_000),
+    SAMPAN_BATCH_BYTES: count.default(32 * 1024 * 1024),
+    SAMPAN_MEMORY_BYTES: count.optional(),
+    SAMPAN_MEMORY_PAUSE_PERCENT: whole(2, 100).default(90),
+    SAMPAN_MEMORY_RESUME_PERCENT: whole(1, 99).default(80),
+    SAMPAN_LEASE_MS: whole(100, 600_000).default(5000),
+    SAMPAN_RESULT_SECONDS: count.default(60),
+    SAMPAN_DEAD_SECONDS: count.default(86_400),
+    SAMPAN_CACHE: z.enum(['on', 'off']).default('on'),
+    SAMPAN_CACHE_SECONDS: count.default(86_400),
+    SAMPAN_DRAIN_SECONDS: count.default(30),
+    SAMPAN_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  })
+  .refine((env) => env.SAMPAN_MEMORY_RESUME_PERCENT < env.SAMPAN_MEMORY_PAUSE_PERCENT, {
+    path: ['SAMPAN_MEMORY_RESUME_PERCENT'],
+    error: 'must be less than SAMPAN_MEMORY_PAUSE_PERCENT',
+  });
 
 /** What a backend process was told, checked and frozen. */
 export type BackendConfig = Readonly<ReturnType<typeof readable>>;
@@ -92,12 +103,22 @@ function readable(env: z.infer<typeof environmentSchema>) {
     /** Names of the models to serve; empty for all that are there. */
     models: env.MODELS,
     device: env.SAMPAN_DEVICE,
+    /** Which of several devices of that kind. */
+    deviceIndex: env.SAMPAN_DEVICE_INDEX,
+    cudaVisibleDevices: env.CUDA_VISIBLE_DEVICES,
+    /** Backends that one supervisor started on this host; they share its memory. */
+    processes: env.SAMPAN_PROCESSES,
     /** CPU threads of one session run. */
     threads: env.SAMPAN_THREADS,
     simulatedDevice: env.SAMPAN_SIMULATED_DEVICE,
     consumer: env.SAMPAN_CONSUMER ?? `${hostname().replace(/[^A-Za-z0-9.-]/g, '-')}-${String(process.pid)}`,
     maxPixels: env.SAMPAN_MAX_PIXELS,
     batchBytes: env.SAMPAN_BATCH_BYTES,
+    /** Most memory of this process, where the device is the CPU; undefined for what the container or the host has. */
+    memoryBytes: env.SAMPAN_MEMORY_BYTES,
+    /** Fractions of the head-room after warm-up at which reading is paused, and goes on. */
+    memoryPauseAt: env.SAMPAN_MEMORY_PAUSE_PERCENT / 100,
+    memoryResumeAt: env.SAMPAN_MEMORY_RESUME_PERCENT / 100,
     /** Milliseconds that a delivery may stay silent before others may claim it. */
     leaseMs: env.SAMPAN_LEASE_MS,
     resultSeconds: env.SAMPAN_RESULT_SECONDS,

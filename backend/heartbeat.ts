@@ -5,6 +5,7 @@ import type { DeviceKind } from '../contracts/model.js';
 import { heartbeatMs, liveConsumers, register, unregister, type Registration } from '../contracts/register.js';
 import { createCapacity, type Capacity } from './capacity.js';
 import type { ConsumerState } from './consumer.js';
+import type { WatchedMemory } from './memory/memory-watch.js';
 import type { ModelLoad } from './metrics.js';
 import type { Model } from './model/model.js';
 import type { RedisClock } from './redis-clock.js';
@@ -13,6 +14,8 @@ import { residentBytes } from './resident-memory.js';
 /** What the gauges show; every beat renews it. */
 export interface Gauges {
   loads: readonly ModelLoad[];
+  /** Undefined until memory is watched. */
+  memory?: WatchedMemory | undefined;
 }
 
 export interface HeartbeatDeps {
@@ -25,6 +28,8 @@ export interface HeartbeatDeps {
   readonly rated: ReadonlyMap<string, number>;
   readonly state: ConsumerState;
   readonly redisClock: RedisClock;
+  /** What is known of the memory that is watched. */
+  readonly memory?: () => WatchedMemory;
 }
 
 export interface Heartbeat {
@@ -87,20 +92,26 @@ export async function startHeartbeat(deps: HeartbeatDeps): Promise<Heartbeat> {
 }
 
 function registration(
-  { consumer, device, models, state }: HeartbeatDeps,
+  { consumer, device, models, state, memory }: HeartbeatDeps,
   capacities: ReadonlyMap<string, Capacity>,
   draining: boolean,
   startedAt: number,
 ): Registration {
   return {
     ...{ v: 1, consumer, device, state: stateOf(state, draining), startedAt, lastReadAt: state.lastReadAt },
-    memory: { residentBytes: residentBytes() },
+    memory: { residentBytes: residentBytes(), ...(memory ? { watched: watchedMemory(memory()) } : {}) },
     models: models.map(({ manifest: { name, version } }) => ({
       model: name,
       version,
       tasksPerSecond: capacities.get(name)?.perSecond ?? 0,
     })),
   };
+}
+
+function watchedMemory({ source, level }: WatchedMemory): Registration['memory']['watched'] {
+  if (level.state === 'unknown') return { source, ...level };
+  const { state, usedBytes, limitBytes } = level;
+  return { source, state, usedBytes, limitBytes };
 }
 
 /** Why a consumer takes nothing new, if it does not. A model that fails here counts as served as long as another does not. */

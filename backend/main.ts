@@ -4,17 +4,17 @@ import { loadConfig, type BackendConfig } from './config.js';
 import { openModels } from './model/served-models.js';
 import { startProcess } from './process.js';
 import { RunLimitError } from './run-limit.js';
-
-/** Exit codes of a backend, for whoever restarts it. */
-const exitCodes = { stopped: 0, cannotStart: 1, deviceLost: 3, drainedTooLate: 4 } as const;
+import { exitCodes } from './supervise/exit-codes.js';
+import { tieToSupervisor, type SupervisorTie } from './supervise/tie.js';
 
 await main();
 
 async function main(): Promise<void> {
   const config = readConfig();
+  const tie = tieToSupervisor();
   const log = createLogger({ level: config.logLevel, name: 'backend' });
   try {
-    await serveUntilTold(config, log);
+    await serveUntilTold(config, log, tie);
   } catch (error) {
     log.fatal({ err: error }, 'the backend does not start');
     process.exitCode = exitCodes.cannotStart;
@@ -32,24 +32,25 @@ function readConfig(): BackendConfig {
   }
 }
 
-async function serveUntilTold(config: BackendConfig, log: Logger): Promise<void> {
+async function serveUntilTold(config: BackendConfig, log: Logger, tie: SupervisorTie): Promise<void> {
   const served = await openModels(config);
   const running = await startProcess({ config, served, log, env: process.env });
+  tie.started();
   let stopping = false;
-  const stop = (signal: NodeJS.Signals) => {
+  const stop = (why: NodeJS.Signals | 'memory', code: number) => {
     if (stopping) return;
     stopping = true;
-    log.info({ signal, held: running.held() }, 'draining');
+    log.info({ why, held: running.held() }, 'draining');
     running.stop().then(
-      (inTime) => process.exit(inTime ? exitCodes.stopped : exitCodes.drainedTooLate),
+      (inTime) => process.exit(inTime ? code : exitCodes.drainedTooLate),
       (error: unknown) => {
         log.error({ err: error }, 'draining failed');
         process.exit(exitCodes.drainedTooLate);
       },
     );
   };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal, exitCodes.stopped));
+  void running.outOfMemory.then(() => stop('memory', exitCodes.memoryFull));
   void running.failed.then((error) => {
     if (error instanceof RunLimitError) dieInMidRun(error, log);
     if (stopping || error instanceof RunLimitError) return;

@@ -1,4 +1,5 @@
 import type { Attributes, Meter } from '@opentelemetry/api';
+import type { MemoryLevel } from './memory/memory-gate.js';
 
 /** What one model's gauges show when they are asked; kept up to date elsewhere. */
 export interface ModelLoad {
@@ -21,9 +22,15 @@ const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
  * Every instrument of the backend in one table. Units stand in the names; counters get `_total` from the exporter.
  * @param loads asked at every scrape, so it must be cheap; the SDK repeats the last value of a model that is left out,
  * so a model once told stays in the list
+ * @param memory the same of the memory that is watched
  */
-export function createBackendMetrics(meter: Meter, loads: () => Iterable<ModelLoad>) {
+export function createBackendMetrics(
+  meter: Meter,
+  loads: () => Iterable<ModelLoad>,
+  memory: () => MemoryLevel = () => ({ state: 'unknown', reason: 'nothing is watched' }),
+) {
   observe(meter, loads);
+  observeMemory(meter, memory);
   const histogram = (name: string, description: string, explicitBucketBoundaries: number[]) =>
     meter.createHistogram(name, { description, advice: { explicitBucketBoundaries } });
   return {
@@ -68,4 +75,18 @@ function observe(meter: Meter, loads: () => Iterable<ModelLoad>): void {
   meter
     .createObservableGauge('resident_memory_bytes', { description: 'Memory of this process that is resident.' })
     .addCallback((result) => result.observe(process.memoryUsage.rss()));
+}
+
+/** What is unknown is not told, rather than told as 0. */
+function observeMemory(meter: Meter, memory: () => MemoryLevel): void {
+  const gauge = (name: string, description: string, field: 'usedBytes' | 'limitBytes') =>
+    meter.createObservableGauge(name, { description }).addCallback((result) => {
+      const level = memory();
+      if (level.state !== 'unknown') result.observe(level[field]);
+    });
+  gauge('watched_memory_used_bytes', "Memory that is taken: the card's, or this process's own.", 'usedBytes');
+  gauge('watched_memory_limit_bytes', 'Memory that there is, of the same kind.', 'limitBytes');
+  meter
+    .createObservableGauge('reading_paused', { description: 'Whether nothing is read for want of memory, 0 or 1.' })
+    .addCallback((result) => result.observe(['paused', 'stuck'].includes(memory().state) ? 1 : 0));
 }

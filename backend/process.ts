@@ -7,6 +7,7 @@ import { checkStreamRole, sameServer } from '../infra/process/redis-role.js';
 import { startTelemetry } from '../infra/process/telemetry.js';
 import { startBackend, type Backend, type BackendConnections } from './backend.js';
 import type { BackendConfig } from './config.js';
+import { openMemorySource } from './memory/open-source.js';
 import type { ServedModels } from './model/served-models.js';
 import { blockMs } from './reader.js';
 
@@ -18,6 +19,8 @@ export interface RunningProcess {
   held(): number;
   /** Resolves with the reason when the device is lost for good, or the consumer cannot go on. */
   readonly failed: Promise<unknown>;
+  /** Resolves when memory stays short although nothing is held: to be stopped and replaced. */
+  readonly outOfMemory: Promise<void>;
   /** Drains and closes all; resolves with whether everything that was held has left. */
   stop(): Promise<boolean>;
 }
@@ -57,11 +60,17 @@ export async function startProcess({ config, served, log, env }: ProcessOptions)
       return { ready: reasons.length === 0, reasons };
     },
     describe: () => ({
-      ...{ consumer: config.consumer, device: served.device, held: started?.consumer.state.leases.size ?? 0 },
+      ...{
+        consumer: config.consumer,
+        device: served.device,
+        memory: started?.memory.level,
+        held: started?.consumer.state.leases.size ?? 0,
+      },
       models: served.models.map((model) => `${model.manifest.name}@${model.manifest.version}`),
     }),
   });
-  const backend = await startBackend({ config, connections, served, tracer, meter, log });
+  const memorySource = openMemorySource(config, log);
+  const backend = await startBackend({ config, connections, served, tracer, meter, log, memorySource });
   started = backend;
   log.info({ health: health.url, metrics: telemetry.metricsUrl, ...describe(config, served.models.length) }, 'ready');
   return {
@@ -69,6 +78,7 @@ export async function startProcess({ config, served, log, env }: ProcessOptions)
     metricsUrl: telemetry.metricsUrl,
     held: () => backend.consumer.state.leases.size,
     failed: backend.consumer.failed,
+    outOfMemory: backend.outOfMemory,
     stop: async () => {
       await backend.drain();
       // A run that hangs would keep its session for ever.

@@ -18,7 +18,20 @@ export const registrationSchema = z.strictObject({
   ),
   /** Only one that is ready takes new tasks: paused for want of memory, sick since its batches fail. */
   state: z.enum(['ready', 'paused', 'sick', 'draining']),
-  memory: z.strictObject({ residentBytes: z.int() }),
+  memory: z.strictObject({
+    residentBytes: z.int(),
+    /** What is watched so that nothing more is read than fits: the card's memory, or the process's own. */
+    watched: z
+      .strictObject({
+        source: z.string(),
+        state: z.enum(['unknown', 'open', 'paused', 'stuck']),
+        usedBytes: z.number().optional(),
+        limitBytes: z.number().optional(),
+        /** Why it cannot be told. */
+        reason: z.string().optional(),
+      })
+      .optional(),
+  }),
   startedAt: z.number(),
   /** When the last read of the stream completed, milliseconds of Redis's clock. */
   lastReadAt: z.number(),

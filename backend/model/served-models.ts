@@ -26,7 +26,7 @@ export async function openModels(config: BackendConfig): Promise<ServedModels> {
   if (config.simulatedDevice) return simulatedModels(config.simulatedDevice);
   const found = await findModels(config.modelDir, config.models.length > 0 ? config.models : undefined);
   if (found.length === 0) throw new Error(`there is no model in ${config.modelDir}; npm run models prepares two`);
-  const device = openDevice({ kind: config.device, threads: config.threads });
+  const device = openDevice({ kind: config.device, index: config.deviceIndex, threads: config.threads });
   try {
     const models: Model[] = [];
     for (const { name, version } of found) {

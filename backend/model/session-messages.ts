@@ -3,6 +3,8 @@ import type { DeviceKind } from '../../contracts/model.js';
 /** What the worker thread is started with. */
 export interface WorkerSettings {
   readonly kind: Exclude<DeviceKind, 'simulated'>;
+  /** Which of several devices; only CUDA tells them apart. */
+  readonly index: number;
   /** Threads that one run may use on the CPU. */
   readonly threads: number;
 }

@@ -18,7 +18,9 @@ import type {
   WorkerRequest,
 } from './session-messages.js';
 
-const settings = z.object({ kind: z.enum(['cpu', 'cuda', 'webgpu']), threads: z.int().positive() }).parse(workerData);
+const settings = z
+  .object({ kind: z.enum(['cpu', 'cuda', 'webgpu']), index: z.int().nonnegative(), threads: z.int().positive() })
+  .parse(workerData);
 if (parentPort === null) throw new Error('session-worker.js only runs as a worker thread');
 const port = parentPort;
 
@@ -80,7 +82,7 @@ async function open(model: Uint8Array): Promise<WorkerAnswer> {
 
 function sessionOptions(): InferenceSession.SessionOptions {
   return {
-    executionProviders: [settings.kind],
+    executionProviders: [settings.kind === 'cuda' ? { name: 'cuda', deviceId: settings.index } : settings.kind],
     intraOpNumThreads: settings.threads,
     // Patterns are made anew for every batch size: slower first runs and more memory than they save.
     enableMemPattern: false,

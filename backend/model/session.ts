@@ -31,12 +31,21 @@ export interface Session extends SessionFacts {
 
 /**
  * Starts the worker thread of a device.
+ * @param index which of several devices of that kind
  * @param threads CPU threads that one run may use
  * @throws Error for the simulated kind, which has no sessions
  */
-export function openDevice({ kind, threads }: { kind: DeviceKind; threads: number }): Device {
+export function openDevice({
+  kind,
+  threads,
+  index = 0,
+}: {
+  kind: DeviceKind;
+  threads: number;
+  index?: number;
+}): Device {
   if (kind === 'simulated') throw new Error('a simulated device has no sessions; simulatedModel stands in for it');
-  const settings: WorkerSettings = { kind, threads };
+  const settings: WorkerSettings = { kind, index, threads };
   const channel = openChannel(new Worker(new URL('./session-worker.js', import.meta.url), { workerData: settings }));
   const sessions = new Set<Session>();
 
