@@ -13,7 +13,13 @@ const zones = [
 ];
 
 /** Plumbing is for entry files; the cores of edge and backend get what they need handed in. */
-const entryFiles = ['edge/node.ts', 'edge/node-server.ts', 'backend/main.ts', 'backend/process.ts', 'backend/supervisor.ts'];
+const entryFiles = [
+  'edge/node.ts',
+  'edge/node-server.ts',
+  'backend/main.ts',
+  'backend/process.ts',
+  'backend/supervisor.ts',
+];
 const plumbing = {
   patterns: [{ group: ['**/infra/*', '**/infra/**'], message: 'only entry files import plumbing' }],
 };

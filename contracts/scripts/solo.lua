@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- solo: records that a claimed entry is about to run alone, before it does: what ends the process is then known.
--- It must work where memory is full, since only runs and their ends free memory.
+-- Idempotent by delivery. It must work where memory is full, since only runs and their ends free memory.
 --
 -- KEYS 1 stream of the lane    2 task hash
 -- ARGV 1 group    2 consumer    3 entry id    4 most solo starts
@@ -12,6 +12,11 @@
 if redis.call('EXISTS', KEYS[2]) == 0 then return { 'gone' } end
 local held = redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[3], ARGV[3], 1, ARGV[2])
 if #held == 0 then return { 'lost' } end
-local starts = tonumber(redis.call('HGET', KEYS[2], 'solos') or 0)
-if starts >= tonumber(ARGV[4]) then return { 'over', starts, held[1][4] } end
-return { 'started', redis.call('HINCRBY', KEYS[2], 'solos', 1), held[1][4] }
+local deliveries = held[1][4]
+-- Every claim is another delivery: a start that was told of this one is the same start, sent again.
+local told = redis.call('HMGET', KEYS[2], 'solos', 'soloDelivery')
+local starts = tonumber(told[1] or 0)
+if tonumber(told[2]) == deliveries then return { 'started', starts, deliveries } end
+if starts >= tonumber(ARGV[4]) then return { 'over', starts, deliveries } end
+redis.call('HSET', KEYS[2], 'solos', starts + 1, 'soloDelivery', deliveries)
+return { 'started', starts + 1, deliveries }

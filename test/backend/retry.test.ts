@@ -76,11 +76,15 @@ test('told to stop it stops at once, with the last error', async () => {
   const client = impatient(`redis://127.0.0.1:${await freePort()}`);
   const stopping = new AbortController();
   let attempts = 0;
-  const going = untilRedisAnswers('ping', { report: reportOnceASecond(log), random: () => 1, signal: stopping.signal }, () => {
-    attempts++;
-    if (attempts === 6) setImmediate(() => stopping.abort());
-    return client.ping();
-  });
+  const going = untilRedisAnswers(
+    'ping',
+    { report: reportOnceASecond(log), random: () => 1, signal: stopping.signal },
+    () => {
+      attempts++;
+      if (attempts === 6) setImmediate(() => stopping.abort());
+      return client.ping();
+    },
+  );
   await assert.rejects(going, Error);
   // The sixth wait, of 1.6 s, was cut short; one last attempt is made.
   assert.ok(attempts <= 7, `${attempts} attempts`);
@@ -89,10 +93,14 @@ test('told to stop it stops at once, with the last error', async () => {
 test('told to stop before it began it makes one attempt', async () => {
   const { log, lines } = keptLog();
   let attempts = 0;
-  const going = untilRedisAnswers('x', { report: reportOnceASecond(log), random: () => 1, signal: AbortSignal.abort() }, () => {
-    attempts++;
-    return Promise.reject(new Error('away'));
-  });
+  const going = untilRedisAnswers(
+    'x',
+    { report: reportOnceASecond(log), random: () => 1, signal: AbortSignal.abort() },
+    () => {
+      attempts++;
+      return Promise.reject(new Error('away'));
+    },
+  );
   await assert.rejects(going, /away/);
   assert.deepEqual([attempts, lines.length], [1, 0]);
 });

@@ -31,7 +31,14 @@ test('the codes that clients and dashboards rely on are all there', () => {
     ...['image_unreadable', 'inference_failed', 'internal', 'invalid_base64', 'invalid_digest', 'invalid_header'],
     ...['invalid_json', 'invalid_multipart', 'invalid_params', 'method_not_allowed', 'model_not_found'],
     ...['model_version_gone', 'no_live_consumer', 'overloaded', 'result_not_found', 'route_not_found'],
-    ...['sha256_required', 'stream_unavailable', 'task_dead', 'task_lost', 'task_unreadable', 'unsupported_content_type'],
+    ...[
+      'sha256_required',
+      'stream_unavailable',
+      'task_dead',
+      'task_lost',
+      'task_unreadable',
+      'unsupported_content_type',
+    ],
     'unsupported_image',
   ]);
 });
