@@ -120,7 +120,7 @@ function watchMemory({ config, memorySource, log }: BackendDeps, state: Consumer
       held: () => state.leases.size,
       now: () => performance.now(),
     },
-    gate: { pauseAt: config.memoryPauseAt, resumeAt: config.memoryResumeAt },
+    gate: { pauseAt: config.memoryPauseAt, resumeAt: config.memoryResumeAt, stuckMs: config.memoryStuckMs },
   });
   memory.onChange((level) => {
     log.warn({ source: memory.source, ...level }, memory.paused ? 'reading is paused for want of memory' : 'memory');

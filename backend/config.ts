@@ -63,6 +63,7 @@ const environmentSchema = z
     SAMPAN_MEMORY_BYTES: count.optional(),
     SAMPAN_MEMORY_PAUSE_PERCENT: whole(2, 100).default(90),
     SAMPAN_MEMORY_RESUME_PERCENT: whole(1, 99).default(80),
+    SAMPAN_MEMORY_STUCK_SECONDS: whole(1, 86_400).default(30),
     SAMPAN_LEASE_MS: whole(100, 600_000).default(5000),
     SAMPAN_RESULT_SECONDS: count.default(60),
     SAMPAN_DEAD_SECONDS: count.default(86_400),
@@ -119,6 +120,8 @@ function readable(env: z.infer<typeof environmentSchema>) {
     /** Fractions of the head-room after warm-up at which reading is paused, and goes on. */
     memoryPauseAt: env.SAMPAN_MEMORY_PAUSE_PERCENT / 100,
     memoryResumeAt: env.SAMPAN_MEMORY_RESUME_PERCENT / 100,
+    /** Milliseconds after which a process that holds nothing and is still above is replaced. */
+    memoryStuckMs: env.SAMPAN_MEMORY_STUCK_SECONDS * 1000,
     /** Milliseconds that a delivery may stay silent before others may claim it. */
     leaseMs: env.SAMPAN_LEASE_MS,
     resultSeconds: env.SAMPAN_RESULT_SECONDS,

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { startHealthServer } from '../infra/process/health-server.js';
+import { publicConfig } from '../infra/process/public-config.js';
 import { connectBlocking, connectCache, connectCommands, untilReady } from '../infra/process/redis-connection.js';
 import { checkStreamRole, sameServer } from '../infra/process/redis-role.js';
 import { startTelemetry } from '../infra/process/telemetry.js';
@@ -51,6 +52,7 @@ export async function startProcess({ config, served, log, env }: ProcessOptions)
     ...{ host: config.host, metricsPort: config.metricsPort, env },
   });
   const { tracer, meter } = telemetry;
+  const models = served.models.map((model) => `${model.manifest.name}@${model.manifest.version}`);
   let started: Backend | undefined = undefined;
   const health = await startHealthServer({
     ...{ host: config.host, port: config.healthPort },
@@ -66,13 +68,13 @@ export async function startProcess({ config, served, log, env }: ProcessOptions)
         memory: started?.memory.level,
         held: started?.consumer.state.leases.size ?? 0,
       },
-      models: served.models.map((model) => `${model.manifest.name}@${model.manifest.version}`),
+      models,
     }),
   });
   const memorySource = openMemorySource(config, log);
   const backend = await startBackend({ config, connections, served, tracer, meter, log, memorySource });
   started = backend;
-  log.info({ health: health.url, metrics: telemetry.metricsUrl, ...describe(config, served.models.length) }, 'ready');
+  log.info({ health: health.url, metrics: telemetry.metricsUrl, models, config: publicConfig(config) }, 'ready');
   return {
     healthUrl: health.url,
     metricsUrl: telemetry.metricsUrl,
@@ -123,10 +125,4 @@ async function warnOfSharedServer(client: Redis, cache: Redis, log: Logger): Pro
   if (await sameServer(client, cache)) {
     log.warn('one Redis server plays both roles: cached answers are bounded only by their age');
   }
-}
-
-/** What of the configuration is worth a line in the log; URLs may hold passwords. */
-function describe(config: BackendConfig, models: number): object {
-  const { consumer, device, modelDir, batchBytes, cache } = config;
-  return { consumer, device: config.simulatedDevice ? 'simulated' : device, modelDir, models, batchBytes, cache };
 }

@@ -76,18 +76,3 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>): E
   if (parsed.success) return parsed.data;
   throw new Error(parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('\n'));
 }
-
-/** The configuration as it may be printed: URLs without credentials. */
-export function publicConfig(config: EdgeConfig): EdgeConfig {
-  return {
-    ...config,
-    redisUrl: withoutCredentials(config.redisUrl),
-    cacheRedisUrl: withoutCredentials(config.cacheRedisUrl),
-  };
-}
-
-function withoutCredentials(url: string): string {
-  if (!URL.canParse(url)) return '(not a URL)';
-  const { protocol, host, pathname } = new URL(url);
-  return `${protocol}//${host}${pathname}`;
-}

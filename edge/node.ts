@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { createLogger } from '../infra/process/logger.js';
-import { loadConfig, publicConfig, type EdgeConfig } from './config.js';
+import { publicConfig } from '../infra/process/public-config.js';
+import { loadConfig, type EdgeConfig } from './config.js';
 import { startEdge } from './node-server.js';
 
 /** Exit codes of an edge, for whoever restarts it. */

@@ -103,21 +103,25 @@ test('the next batch is decoded while the device still runs the present one', as
   assert.equal(model.journal.runs.at(-1), 8);
 });
 
-test('row 19: with the device held a request is answered 504 at its deadline, and its task has left', async () => {
-  latch.hold();
-  const held = predict(url, 'latched', picture('holds the device'));
-  await latch.arrived();
-  const late = await predict(url, 'latched', picture('late'), { 'x-timeout-ms': '200' });
-  assert.deepEqual([late.status, late.body.code], [504, 'deadline_exceeded']);
-  assert.match(late.body.detail, /latched\.0\.[0-9a-f-]{36}/);
-  assert.equal(latch.held, true);
-  latch.release();
-  assert.equal((await held).status, 200);
-  await until(
-    () => left('latched'),
-    (state) => JSON.stringify(state) === JSON.stringify(nothingLeft),
-  );
-});
+test(
+  'row 19: with the device held a request is answered 504 at its deadline, and its task has left',
+  { timeout: 60_000 },
+  async () => {
+    latch.hold();
+    const held = predict(url, 'latched', picture('holds the device'));
+    await latch.arrived();
+    const late = await predict(url, 'latched', picture('late'), { 'x-timeout-ms': '200' });
+    assert.deepEqual([late.status, late.body.code], [504, 'deadline_exceeded']);
+    assert.match(late.body.detail, /latched\.0\.[0-9a-f-]{36}/);
+    assert.equal(latch.held, true);
+    latch.release();
+    assert.equal((await held).status, 200);
+    await until(
+      () => left('latched'),
+      (state) => JSON.stringify(state) === JSON.stringify(nothingLeft),
+    );
+  },
+);
 
 describe('two pictures of equal MD5 and different bytes', async () => {
   const a = await readFile('test/fixtures/same-md5-a.jpg');

@@ -72,7 +72,8 @@ test('while memory is short nothing is read; readiness, register and metrics say
 test('a process that cannot get back under its memory although it holds nothing ends by its own code, to be replaced', async () => {
   const backend = startPart('backend/main.js', {
     ...{ ...system.env, SAMPAN_LOG_LEVEL: 'info', SAMPAN_CONSUMER: 'full' },
-    ...{ SAMPAN_MEMORY_BYTES: '1000000', SAMPAN_SIMULATED_DEVICE: JSON.stringify({ models: ['full'] }) },
+    ...{ SAMPAN_MEMORY_BYTES: '1000000', SAMPAN_MEMORY_STUCK_SECONDS: '2' },
+    ...{ SAMPAN_SIMULATED_DEVICE: JSON.stringify({ models: ['full'] }) },
   });
   await backend.line(isReady);
   assert.equal(await backend.exited, 5, backend.output());

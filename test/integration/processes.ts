@@ -24,6 +24,7 @@ export function startPart(
   const child = spawn(process.execPath, [path], { env: { PATH: process.env['PATH'], ...env } });
   const log: Record<string, unknown>[] = [];
   let output = '';
+  let hasEnded = false;
   let watchers: ((line: Record<string, unknown> | undefined) => void)[] = [];
   const tell = (line: Record<string, unknown> | undefined) => {
     for (const watch of watchers) watch(line);
@@ -40,6 +41,7 @@ export function startPart(
   const exited = new Promise<number | NodeJS.Signals | null>((resolve) => {
     child.once('close', (code, signal) => {
       resolve(code ?? signal);
+      hasEnded = true;
       tell(undefined);
     });
   });
@@ -54,6 +56,10 @@ export function startPart(
         const known = log.find(fits);
         if (known) {
           resolve(known);
+          return;
+        }
+        if (hasEnded) {
+          reject(new Error(`the process ended before it said that:\n${output}`));
           return;
         }
         const watch = (line: Record<string, unknown> | undefined) => {
