@@ -8,13 +8,15 @@ import { pino } from 'pino';
 import { childEnvironments, loadSupervisorConfig } from '../../backend/supervise/config.js';
 import { endingInWords, exitCodes } from '../../backend/supervise/exit-codes.js';
 import { nextWait, type Wait } from '../../backend/supervise/next-wait.js';
-import { supervise } from '../../backend/supervise/supervise.js';
+import { supervise, type Supervision } from '../../backend/supervise/supervise.js';
 import { until } from '../integration/system.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'sampan-supervisor-'));
 const url = (module: string) => JSON.stringify(new URL(`../../backend/supervise/${module}`, import.meta.url).href);
 const pids = new Set<number>();
+const supervisions: Supervision[] = [];
 after(() => {
+  for (const { passOn } of supervisions) passOn('SIGKILL');
   for (const pid of pids) if (runs(pid)) process.kill(pid, 'SIGKILL');
   rmSync(folder, { recursive: true, force: true });
 });
@@ -43,8 +45,8 @@ function childScript(body: string) {
      const note = (event) =>
        appendFileSync(${JSON.stringify(journal)}, JSON.stringify({ pid: process.pid, index, event }) + '\\n');
      const stay = (code) => {
-       const alive = setInterval(() => 0, 1000);
-       process.on('SIGTERM', () => { note('drained'); process.exitCode = code; clearInterval(alive); });
+       const alive = setTimeout(() => process.exit(99), 60_000);
+       process.on('SIGTERM', () => { note('drained'); process.exitCode = code; clearTimeout(alive); });
        note('stays');
      };
      const countOf = (event, own = true) => {
@@ -90,14 +92,27 @@ function runs(pid: number): boolean {
   return !/^\d+ \(.*\) [ZX] /.test(readIfThere(`/proc/${pid}/stat`));
 }
 
-/** Supervises so many children; every wait is as short as it may be. */
-function superviseOver(script: string, children: number) {
+/** Supervises so many children; every wait is as short as it may be, unless `random` says otherwise. */
+function superviseOver(script: string, children: number, random = () => 0) {
   const lines: Record<string, unknown>[] = [];
   const log = pino({ base: null }, { write: (line: string) => lines.push(JSON.parse(line)) });
   const environments = Array.from({ length: children }, (_, i) => ({ SAMPAN_DEVICE_INDEX: String(i) }));
-  const supervision = supervise({ script, environments, log, random: () => 0 });
+  const supervision = supervise({ script, environments, log, random });
+  supervisions.push(supervision);
   const reasons = () => lines.filter(({ msg }) => /ended/.test(String(msg))).map(({ reason }) => reason);
-  return { ...supervision, lines, reasons };
+  return { passOn: supervision.passOn, code: () => inTime(supervision.ended), lines, reasons };
+}
+
+/** What a promise resolves with, which it does before long. */
+async function inTime<T>(promise: Promise<T>): Promise<T> {
+  let value: { of: T } | undefined;
+  void promise.then((of) => (value = { of }));
+  const there = await until(
+    () => value,
+    (one) => one !== undefined,
+  );
+  assert.ok(there);
+  return there.of;
 }
 
 test('waits double from half a second to half a minute, and begin anew after a minute of life', () => {
@@ -178,7 +193,7 @@ test('every exit code of a backend has words of its own', () => {
 
 test('a child that crashes is started again as a new process, and the log says why', async () => {
   const { script, noted, events } = childScript(`if (run === 1) process.kill(process.pid, 'SIGKILL'); else stay(0);`);
-  const { passOn, ended, lines, reasons } = superviseOver(script, 1);
+  const { passOn, code, lines, reasons } = superviseOver(script, 1);
   const [stays] = await noted('stays');
   const [first, second] = events();
   assert.notEqual(first?.pid, second?.pid);
@@ -187,12 +202,12 @@ test('a child that crashes is started again as a new process, and the log says w
   const line = lines.find(({ reason }) => reason !== undefined);
   assert.deepEqual([line?.['index'], line?.['child'], line?.['waitMs']], [0, first?.pid, 250]);
   passOn('SIGTERM');
-  assert.equal(await ended, 0);
+  assert.equal(await code(), 0);
 });
 
 test('a child comes back after whatever end that nobody asked for, an orderly one too', async () => {
   const { script, noted } = childScript('if (run <= 3) process.exit([0, 3, 5][run - 1]); else stay(0);');
-  const { passOn, ended, reasons } = superviseOver(script, 1);
+  const { passOn, code, reasons } = superviseOver(script, 1);
   await noted('stays');
   assert.deepEqual(
     reasons(),
@@ -201,7 +216,7 @@ test('a child comes back after whatever end that nobody asked for, an orderly on
     ),
   );
   passOn('SIGTERM');
-  assert.equal(await ended, 0);
+  assert.equal(await code(), 0);
 });
 
 test('a child that cannot start the first time ends all: the others are drained, the code is 1', async () => {
@@ -209,8 +224,8 @@ test('a child that cannot start the first time ends all: the others are drained,
     const failOnceOthersStay = () => countOf('stays', false) === 2 && process.exit(1);
     if (index === '1') setInterval(failOnceOthersStay, 5);
     else stay(4);`);
-  const { ended, reasons, lines } = superviseOver(script, 3);
-  assert.equal(await ended, 1);
+  const { code, reasons, lines } = superviseOver(script, 3);
+  assert.equal(await code(), 1);
   assert.equal((await noted('drained', 2)).length, 2);
   assert.equal(events().filter(({ event }) => event === 'runs').length, 3);
   assert.deepEqual(reasons(), []);
@@ -225,30 +240,30 @@ test('an error of a child that had started, or that starts again, is not one of 
     if (run === 1) { tie().started(); setTimeout(() => process.exit(1), 200); }
     else if (run === 2) process.exit(1);
     else stay(0);`);
-  const { passOn, ended, reasons } = superviseOver(script, 1);
+  const { passOn, code, reasons } = superviseOver(script, 1);
   await noted('stays');
   const words = endingInWords({ code: exitCodes.cannotStart, signal: null });
   assert.deepEqual(reasons(), [words, words]);
   passOn('SIGTERM');
-  assert.equal(await ended, 0);
+  assert.equal(await code(), 0);
 });
 
 test('a signal drains all children, and none is started again', async () => {
   const { script, events, noted } = childScript('stay(0);');
-  const { passOn, ended } = superviseOver(script, 3);
+  const { passOn, code } = superviseOver(script, 3);
   await noted('stays', 3);
   passOn('SIGTERM');
-  assert.equal(await ended, 0);
+  assert.equal(await code(), 0);
   assert.equal(events().filter(({ event }) => event === 'drained').length, 3);
   assert.equal(events().filter(({ event }) => event === 'runs').length, 3);
 });
 
 test('the worst end of a child is the end of all', async () => {
   const { script, noted } = childScript(`stay([0, 4, 3][index]);`);
-  const { passOn, ended } = superviseOver(script, 3);
+  const { passOn, code } = superviseOver(script, 3);
   await noted('stays', 3);
   passOn('SIGTERM');
-  assert.equal(await ended, 4);
+  assert.equal(await code(), 4);
 });
 
 test('a second signal is passed on as well', async () => {
@@ -257,12 +272,12 @@ test('a second signal is passed on as well', async () => {
     process.on('SIGTERM', () => note('first'));
     process.on('SIGINT', () => process.exit(0));
     note('stays');`);
-  const { passOn, ended } = superviseOver(script, 1);
+  const { passOn, code } = superviseOver(script, 1);
   await noted('stays');
   passOn('SIGTERM');
   await noted('first');
   passOn('SIGINT');
-  assert.equal(await ended, 0);
+  assert.equal(await code(), 0);
 });
 
 test('a child that the signal ended before it could drain is a good end; one that was killed is not', async () => {
@@ -270,7 +285,7 @@ test('a child that the signal ended before it could drain is a good end; one tha
   const starting = superviseOver(script, 1);
   await noted('stays');
   starting.passOn('SIGTERM');
-  assert.equal(await starting.ended, 0);
+  assert.equal(await starting.code(), 0);
 
   const { script: other, noted: notedByOther } = childScript(
     `setInterval(() => 0, 1000); process.on('SIGTERM', () => process.kill(process.pid, 'SIGKILL')); note('stays');`,
@@ -278,15 +293,17 @@ test('a child that the signal ended before it could drain is a good end; one tha
   const killed = superviseOver(other, 1);
   await notedByOther('stays');
   killed.passOn('SIGTERM');
-  assert.equal(await killed.ended, 128 + 9);
+  assert.equal(await killed.code(), 128 + 9);
 });
 
 test('a signal while a child waits to be started again ends the wait', async () => {
   const { script, events } = childScript('process.exit(3);');
-  const { passOn, ended, reasons } = superviseOver(script, 1);
+  const aMinute = 60_000;
+  const { passOn, code, lines, reasons } = superviseOver(script, 1, () => (2 * aMinute) / 500 - 1);
   await until(reasons, ({ length }) => length === 1);
+  assert.equal(lines.at(-1)?.['waitMs'], aMinute);
   passOn('SIGTERM');
-  assert.equal(await ended, 0);
+  assert.equal(await code(), 0);
   assert.equal(events().length, 1);
 });
 
@@ -340,7 +357,8 @@ test('a tie keeps no process alive, and is nothing where there is no supervisor'
   const { script, events } = childScript(`tie().started(); note('tied');`);
   for (const start of [() => spawn(process.execPath, [script]), () => fork(script)]) {
     const child = start();
-    assert.equal(await new Promise((resolve) => child.once('exit', resolve)), 0);
+    after(() => child.kill('SIGKILL'));
+    assert.equal(await inTime(new Promise((resolve) => child.once('exit', resolve))), 0);
   }
   assert.equal(events().filter(({ event }) => event === 'tied').length, 2);
 });

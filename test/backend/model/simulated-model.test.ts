@@ -51,7 +51,7 @@ test('a second batch is refused while one runs, as a real device must never get 
 });
 
 test('the runs that are named fail, and those of marked images', async () => {
-  const model = simulatedModel({ failRuns: [2], failRunOn: 'poison' });
+  const model = simulatedModel({ failRuns: [2], faults: { failRunOn: 'poison' } });
   const good = await decodeAll(model, ['one']);
   await model.infer(good);
   await assert.rejects(model.infer(good), /run 2/);
