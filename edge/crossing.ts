@@ -97,6 +97,7 @@ async function send(deps: CrossingDeps, order: Order, id: string): Promise<Taken
     const enqueued = await deps.producer.enqueue({ id, spec, work, image, timeLeftMs, traceparent });
     deps.metrics.enqueued.add(1, { model: spec.model, how: enqueued.how });
     if (enqueued.how === 'shed') throw overloaded(spec.model, enqueued, deps.limits);
+    if (enqueued.how === 'joined') trace.link(span, enqueued.traceparent);
     trace.endChild(span);
     return enqueued;
   } catch (error) {

@@ -19,6 +19,8 @@ export interface RequestTrace {
   traceparent(of?: Span): string;
   /** Starts a child; whoever starts it calls `endChild`. */
   child(name: string, kind?: SpanKind, attributes?: Attributes): Span;
+  /** Links a child to a span of another trace. */
+  link(child: Span, traceparent: string): void;
   /** Ends a child; does nothing where the trace is not sampled. */
   endChild(child: Span, error?: unknown): void;
 }
@@ -42,6 +44,10 @@ export function startRequestTrace(
     traceparent: (of = span) => formatTraceparent(of.spanContext()),
     child: (childName, kind = SpanKind.INTERNAL, childAttributes = {}) =>
       sampled ? tracer.startSpan(childName, { kind, attributes: childAttributes }, context) : span,
+    link: (child, traceparent) => {
+      const context = sampled && child !== span ? parseTraceparent(traceparent) : undefined;
+      if (context) child.addLink({ context });
+    },
     endChild: (child, error) => {
       if (!sampled || child === span) return;
       if (error instanceof Error) {

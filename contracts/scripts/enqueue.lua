@@ -14,7 +14,7 @@
 --
 -- Returns for each task a string, its words being
 --         'admitted', task id, tasks admitted, deadline
---      or 'joined', task id of the equal work, tasks admitted, deadline
+--      or 'joined', task id of the equal work, tasks admitted, deadline, its traceparent
 --      or 'shed', 'count', 'bytes' or 'wait' (it would not be done by its deadline), tasks admitted,
 --         milliseconds until there will be room for it
 local edge, mostTasks, mostBytes, rate = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -39,6 +39,13 @@ local function now()
     clock = time[1] * 1000 + math.floor(time[2] / 1000)
   end
   return clock
+end
+
+-- The trace that a task belongs to stands in its entry, which only a join has to look up.
+local function traceOf(ledger)
+  local entry = string.match(ledger, '^%S+')
+  local found = redis.call('XRANGE', KEYS[1], entry, entry)[1]
+  return found and string.match(found[2][2], '"trace":"([%x-]*)"') or ''
 end
 
 local function join(taskKey, timeLeft, task)
@@ -78,6 +85,7 @@ local function enqueue(taskKey, imageKey, resultKey, id, sha256, work, tenant, b
       elseif string.match(task[1], '^%S+ %S+ (%S+)') == sha256 then
         redis.call('DEL', imageKey)
         return 'joined ' .. inFlight .. ' ' .. amount('count') .. ' ' .. join(other, timeLeft, task)
+          .. ' ' .. traceOf(task[1])
       end
     end
   end

@@ -43,7 +43,15 @@ export type ShedLimit = (typeof shedLimits)[number];
  * until there will be room for who was shed, after all who were shed before, or 0 where that is not known.
  */
 export type Enqueued =
-  | { readonly how: 'admitted' | 'joined'; readonly id: string; readonly tasks: number; readonly deadline: number }
+  | { readonly how: 'admitted'; readonly id: string; readonly tasks: number; readonly deadline: number }
+  | {
+      readonly how: 'joined';
+      readonly id: string;
+      readonly tasks: number;
+      readonly deadline: number;
+      /** Of the request whose task was joined; '' where it is not known. */
+      readonly traceparent: string;
+    }
   | { readonly how: 'shed'; readonly limit: ShedLimit; readonly tasks: number; readonly turnMs: number };
 
 /**
@@ -96,9 +104,11 @@ async function transaction(
 }
 
 function readEnqueued(reply: string): Enqueued {
-  const [how, what, tasks, last] = reply.split(' ');
-  if ((how === 'admitted' || how === 'joined') && what !== undefined) {
-    return { how, id: what, tasks: Number(tasks), deadline: Number(last) };
+  const [how, what, tasks, last, traceparent = ''] = reply.split(' ');
+  if (what !== undefined) {
+    const taken = { id: what, tasks: Number(tasks), deadline: Number(last) };
+    if (how === 'admitted') return { how, ...taken };
+    if (how === 'joined') return { how, ...taken, traceparent };
   }
   const limit = shedLimits.find((known) => known === what);
   if (how === 'shed' && limit) return { how, limit, tasks: Number(tasks), turnMs: Number(last) };

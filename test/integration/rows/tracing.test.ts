@@ -77,6 +77,24 @@ test('row 29: a trace ends with its reply, and nothing that happens later is add
   );
 });
 
+test('requests that joined keep traces of their own, and each links the one whose task it joined', async () => {
+  const image = picture('the same for all');
+  const traceIds = Array.from({ length: 8 }, () => randomBytes(16).toString('hex'));
+  const filler = send(16, '01');
+  const asked = traceIds.map((id) =>
+    predict(url, model, image, { traceparent: `00-${id}-${randomBytes(8).toString('hex')}-01` }),
+  );
+  const [answers] = await Promise.all([Promise.all(asked), filler]);
+  const joined = traceIds.filter((_, i) => answers[i]?.cache === 'joined');
+  const [first = ''] = traceIds.filter((_, i) => answers[i]?.cache === 'miss');
+  assert.equal(joined.length, 7);
+  assert.equal(new Set(answers.map(({ headers }) => headers.get('x-request-id'))).size, 8);
+  const enqueueOf = (id: string) => spansOf(id).find(({ kind }) => kind === 'producer');
+  await receiver.waitFor(() => [...joined, first].every((id) => enqueueOf(id) !== undefined), arrivalMs);
+  const { spanId } = enqueueOf(first) ?? assert.fail();
+  for (const id of joined) assert.deepEqual(enqueueOf(id)?.links, [{ traceId: first, spanId }]);
+});
+
 test('row 29: a batch is a trace of its own that links its members; theirs are no longer for having company', async () => {
   const [alone = ''] = sampledOf(await send(1, '01'));
   const together = sampledOf(await send(24, '01'));
