@@ -32,10 +32,11 @@ export async function lookAgain<T extends Task>(
   heldSince: (task: T) => number,
 ): Promise<Looked<T>> {
   try {
-    await renewStale(deps, state, tasks);
-    const ours = tasks.filter(({ delivery }) => !delivery.lease.lost);
+    await keepLeases(deps, state, tasks);
     const redisNow = deps.redisClock.now();
-    const asked = ours.filter((task) => deps.now() - heldSince(task) > freshMs || task.deadline <= redisNow);
+    const asked = tasks
+      .filter(isOurs)
+      .filter((task) => deps.now() - heldSince(task) > freshMs || task.deadline <= redisNow);
     const deadlines = await Promise.all(asked.map((task) => deadlineOf(deps, state, task)));
     const over = new Map(
       asked.flatMap((task, i) => {
@@ -43,10 +44,13 @@ export async function lookAgain<T extends Task>(
         return deadline !== undefined && deadline > redisNow ? [] : [[task, deadline] as const];
       }),
     );
+    // This process may have stood still while it asked.
+    await keepLeases(deps, state, tasks);
+    const ended = [...over].filter(([task]) => isOurs(task));
     return {
-      wanted: ours.filter((task) => !over.has(task)),
-      ended: [...over].map(([task, deadline]) => failedOutcome(task, whyEnded(deadline), 'deadline_exceeded')),
-      lost: tasks.filter(({ delivery }) => delivery.lease.lost),
+      wanted: tasks.filter((task) => isOurs(task) && !over.has(task)),
+      ended: ended.map(([task, deadline]) => failedOutcome(task, whyEnded(deadline), 'deadline_exceeded')),
+      lost: tasks.filter((task) => !isOurs(task)),
     };
   } catch (error) {
     if (!state.retrying.signal.aborted) throw error;
@@ -55,9 +59,19 @@ export async function lookAgain<T extends Task>(
   }
 }
 
-async function renewStale(deps: ConsumerDeps, state: ConsumerState, tasks: readonly Task[]): Promise<void> {
-  const stale = tasks.map(({ delivery }) => delivery.lease).filter((lease) => isStale(deps, lease));
-  if (stale.length > 0) await untilRedisAnswers('renew', state.retrying, () => renewLeases(deps, stale));
+/** Renews leases until none may have run out: what is not marked as lost then is ours, and may begin. */
+export async function keepLeases(deps: ConsumerDeps, state: ConsumerState, tasks: readonly Task[]): Promise<void> {
+  for (;;) {
+    const leases = tasks.filter(isOurs).map(({ delivery }) => delivery.lease);
+    const stale = leases.filter((lease) => isStale(deps, lease));
+    if (stale.length === 0) return;
+    state.retrying.signal.throwIfAborted();
+    await untilRedisAnswers('renew', state.retrying, () => renewLeases(deps, stale));
+  }
+}
+
+function isOurs({ delivery }: Task): boolean {
+  return !delivery.lease.lost;
 }
 
 /** A task that Redis refuses to tell about is run: settling will show what is wrong with it. */

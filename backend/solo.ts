@@ -1,10 +1,11 @@
 import { Failure } from '../contracts/failure.js';
 import { partitionKeys } from '../contracts/keys.js';
-import { startSolo } from '../contracts/scripts/scripts.js';
+import { startSolo, type SoloStart } from '../contracts/scripts/scripts.js';
 import type { ConsumerDeps, ConsumerState } from './consumer.js';
 import type { Task } from './delivery.js';
 import { failedOutcome, type Outcome } from './executor.js';
-import { untilRedisAnswers } from './retry.js';
+import { keepLeases } from './look-again.js';
+import { isRefusal, untilRedisAnswers } from './retry.js';
 
 /** Runs alone that a task may begin; whoever was to begin the next one finds that each of these ended its process. */
 export const mostSoloStarts = 2;
@@ -15,10 +16,26 @@ export type SoloDecision =
 
 /** Records the start of a claimed task's run alone, or gives the task up. */
 export async function decideSolo(deps: ConsumerDeps, state: ConsumerState, task: Task): Promise<SoloDecision> {
-  const { consumer, client } = deps;
-  const { stream, entryId, taskId } = task.delivery;
-  const held = { stream, entryId, consumer, task: partitionKeys(task.spec.model).task(taskId) };
-  const start = await untilRedisAnswers('solo', state.retrying, () => startSolo(client, held, mostSoloStarts));
+  try {
+    const start = await recordStart(deps, state, task);
+    // This process may have stood still while it asked.
+    await keepLeases(deps, state, [task]);
+    return task.delivery.lease.lost ? { how: 'lost' } : decisionOn(deps, task, start);
+  } catch (error) {
+    if (isRefusal(error)) return endedWith(task, new Failure('task_unreadable', 'what is kept of the task is damaged'));
+    if (!state.retrying.signal.aborted) throw error;
+    // Redis is waited for no longer, so nothing may begin.
+    return { how: 'lost' };
+  }
+}
+
+function recordStart({ client, consumer }: ConsumerDeps, state: ConsumerState, { spec, delivery }: Task) {
+  const { stream, entryId, taskId } = delivery;
+  const held = { stream, entryId, consumer, task: partitionKeys(spec.model).task(taskId) };
+  return untilRedisAnswers('solo', state.retrying, () => startSolo(client, held, mostSoloStarts));
+}
+
+function decisionOn({ consumer }: ConsumerDeps, task: Task, start: SoloStart): SoloDecision {
   switch (start.how) {
     case 'started':
       return { how: 'run' };
@@ -26,13 +43,14 @@ export async function decideSolo(deps: ConsumerDeps, state: ConsumerState, task:
       task.delivery.lease.lost = true;
       return { how: 'lost' };
     case 'gone':
-      return {
-        how: 'ended',
-        outcome: failedOutcome(task, new Failure('task_lost', 'the task has left'), 'task_unreadable'),
-      };
+      return endedWith(task, new Failure('task_lost', 'the task has left'));
     case 'over':
       return { how: 'ended', outcome: deadOutcome(consumer, task, start.starts, start.deliveries) };
   }
+}
+
+function endedWith(task: Task, failure: Failure): SoloDecision {
+  return { how: 'ended', outcome: failedOutcome(task, failure, 'task_unreadable') };
 }
 
 function deadOutcome(consumer: string, task: Task, starts: number, deliveries: number): Outcome {

@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
--- solo: records that a claimed entry is about to run alone, before it does: what ends the process is then known.
+-- solo: records that a claimed entry is about to run alone, before it does: what ends the process is then known. The
+-- entry's lease begins anew.
 -- Idempotent by delivery. It must work where memory is full, since only runs and their ends free memory.
 --
 -- KEYS 1 stream of the lane    2 task hash
@@ -12,6 +13,8 @@
 if redis.call('EXISTS', KEYS[2]) == 0 then return { 'gone' } end
 local held = redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[3], ARGV[3], 1, ARGV[2])
 if #held == 0 then return { 'lost' } end
+-- The call may have been on its way for long: nobody else is to claim what begins now.
+redis.call('XCLAIM', KEYS[1], ARGV[1], ARGV[2], 0, ARGV[3], 'IDLE', 0, 'JUSTID')
 local deliveries = held[1][4]
 -- Every claim is another delivery: a start that was told of this one is the same start, sent again.
 local told = redis.call('HMGET', KEYS[2], 'solos', 'soloDelivery')
