@@ -122,18 +122,22 @@ function watchMemory({ config, memorySource, log }: BackendDeps, state: Consumer
     },
     gate: { pauseAt: config.memoryPauseAt, resumeAt: config.memoryResumeAt, stuckMs: config.memoryStuckMs },
   });
-  memory.onChange((level) => {
-    log.warn({ source: memory.source, ...level }, memory.paused ? 'reading is paused for want of memory' : 'memory');
+  const apply = () => {
     state.paused = memory.paused ? 'memory' : undefined;
     for (const holding of state.holdings.values()) holding.roomChanged.notify();
+  };
+  apply();
+  memory.onChange((level) => {
+    log.warn({ source: memory.source, ...level }, memory.paused ? 'reading is paused for want of memory' : 'memory');
+    apply();
   });
   return { memory, outOfMemory };
 }
 
-/** Milliseconds since the read began that has been under way for longest. */
-function readingForMs({ holdings }: ConsumerState): number {
+/** Milliseconds since the read began that has been under way for longest while Redis answered. */
+function readingForMs({ holdings, steadySince }: ConsumerState): number {
   const since = [...holdings.values()].flatMap(({ readingSince }) => readingSince ?? []);
-  return since.length > 0 ? performance.now() - Math.min(...since) : 0;
+  return since.length > 0 ? performance.now() - Math.max(steadySince, Math.min(...since)) : 0;
 }
 
 function sickModels({ holdings }: ConsumerState): readonly string[] {
@@ -172,7 +176,7 @@ function streamsOf(served: ServedModels): readonly string[] {
 
 async function retireEverywhere({ config, served, log }: BackendDeps, client: Redis): Promise<void> {
   for (const stream of streamsOf(served)) {
-    const gone = await retire(client, stream, config.consumer);
+    const gone = await retire(client, stream, config.consumer).catch(() => false);
     if (!gone) log.warn({ stream }, 'entries are still held here; the consumer stays in the group for others to claim');
   }
 }

@@ -20,7 +20,7 @@ const simulatedDeviceSchema = z.strictObject({
   perImageMs: z.number().min(0).default(0),
   decodeMs: z.number().min(0).default(0),
   maxBatch: z.int().min(1).max(1024).default(32),
-  runLimitMs: z.int().min(1).default(30_000),
+  runLimitMs: z.int().min(1).max(3_600_000).default(30_000),
   /** Path of a file to which the device writes what it ran. */
   journal: z.string().min(1).optional(),
   ...simulatedFaultsSchema.shape,
@@ -66,10 +66,10 @@ const environmentSchema = z
     SAMPAN_MEMORY_STUCK_SECONDS: whole(1, 86_400).default(30),
     SAMPAN_LEASE_MS: whole(100, 600_000).default(5000),
     SAMPAN_RESULT_SECONDS: count.default(60),
-    SAMPAN_DEAD_SECONDS: count.default(86_400),
+    SAMPAN_DEAD_SECONDS: whole(1, 315_360_000).default(86_400),
     SAMPAN_CACHE: z.enum(['on', 'off']).default('on'),
     SAMPAN_CACHE_SECONDS: count.default(86_400),
-    SAMPAN_DRAIN_SECONDS: count.default(30),
+    SAMPAN_DRAIN_SECONDS: whole(1, 86_400).default(30),
     SAMPAN_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   })
   .refine((env) => env.SAMPAN_MEMORY_RESUME_PERCENT < env.SAMPAN_MEMORY_PAUSE_PERCENT, {

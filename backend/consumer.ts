@@ -56,8 +56,6 @@ export interface ConsumerState {
   unsettled: number;
   /** Milliseconds of Redis's clock. */
   lastReadAt: number;
-  /** Tasks that were run, or failed before, since the start, per model. */
-  readonly settledCount: Map<string, number>;
   readonly retrying: Retrying;
 }
 
@@ -89,7 +87,6 @@ export function createConsumerState(
     paused: undefined,
     unsettled: 0,
     lastReadAt: deps.redisClock.now(),
-    settledCount: new Map(),
     retrying: { report: reportOnceASecond(deps.log), random: deps.random, signal: giveUp },
   };
 }

@@ -58,6 +58,6 @@ async function decodeTask(deps: ConsumerDeps, state: ConsumerState, holding: Hol
     endSpan(span, error);
     const decodeMs = deps.now() - startedAt;
     holding.preparing--;
-    void settleHeld(deps, state, holding, [failedOutcome({ ...fetched, decodeMs }, error, 'image_unreadable')]);
+    void settleHeld(deps, state, holding, [failedOutcome({ ...fetched, decodeMs }, error, 'inference_failed')]);
   }
 }

@@ -25,9 +25,9 @@ const mostUnsettledBatches = 4;
  */
 export async function runDevice(deps: ConsumerDeps, state: ConsumerState): Promise<void> {
   while (!state.retrying.signal.aborted) {
+    const canaryMs = await runCanaries(deps, state);
     const decision = nextBatch([...state.holdings.values()].flatMap(readyQueues), deps.now());
     const holding = decision.run ? state.holdings.get(decision.model) : undefined;
-    const canaryMs = await runCanaries(deps, state);
     if (decision.run && holding) {
       const settled = settleHeld(deps, state, holding, await runBatch(deps, state, holding, decision));
       if (holding.ended.length >= mostUnsettledBatches * holding.limit.max) await settled;

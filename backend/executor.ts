@@ -65,18 +65,21 @@ export async function executeBatch(model: Model, batch: readonly Ready[], gauges
     const ran = await runOnce(model, part, gauges);
     inferMs += ran.cost.inferMs;
     if (ran.ok) {
+      holdOn(part);
       outcomes.push(...part.map((task, i) => judge(model, task, ran.raw[i], ran.cost)));
       return;
     }
     troubles.error ??= ran.error;
     const fault = faultOf(ran.error);
+    // What is still held goes on being held, until its turn comes or it is settled; not where a run goes on for ever.
+    if (fault !== 'device') holdOn(part);
     if (fault === 'device') {
       troubles.lost = ran.error instanceof Error ? ran.error : new Error('the device is lost');
     } else if (part.length === 1) {
       outcomes.push(...part.map((task) => failedOutcome(task, ran.error, 'inference_failed', ran.cost)));
     } else if (fault === 'device_memory') {
       const half = Math.ceil(part.length / 2);
-      troubles.fits = half;
+      troubles.fits = Math.min(half, troubles.fits ?? half);
       await runParts([part.slice(0, half), part.slice(half)]);
     } else {
       await runParts(part.map((task) => [task]));
@@ -85,6 +88,10 @@ export async function executeBatch(model: Model, batch: readonly Ready[], gauges
 
   await run(batch);
   return { outcomes, inferMs, ...troubles };
+}
+
+function holdOn(part: readonly Ready[]): void {
+  for (const { delivery } of part) delivery.lease.renewUntil = Infinity;
 }
 
 /** What one run took. */

@@ -123,16 +123,17 @@ function stateOf({ failure, paused, holdings }: ConsumerState, draining: boolean
 
 /** A model counts as saturated while its reads found as much as there was room for. */
 function sampleCapacities(
-  { state, redisClock }: HeartbeatDeps,
+  { state }: HeartbeatDeps,
   capacities: ReadonlyMap<string, Capacity>,
   reachesRedis: boolean,
 ): void {
   for (const [name, capacity] of capacities) {
     const holding = state.holdings.get(name);
     if (!holding) continue;
-    const saturated = !holding.ranDry && !holding.health.sick && state.paused === undefined && reachesRedis;
+    const able = !holding.health.sick && state.paused === undefined && reachesRedis && holding.claimed === 0;
+    const saturated = able && !holding.ranDry;
     holding.ranDry = false;
-    capacity.sample(state.settledCount.get(name) ?? 0, saturated, redisClock.now());
+    capacity.sample(holding.ran, saturated, performance.now());
   }
 }
 

@@ -23,6 +23,8 @@ export interface Holding {
   claimed: number;
   /** On the device. */
   running: number;
+  /** Images that were run and judged since the start. */
+  ran: number;
   /** Ended and not yet settled. */
   readonly ended: Outcome[];
   /** Resolves when all that has ended is settled; undefined while nothing is being settled. */
@@ -49,6 +51,7 @@ export function createHolding(model: Model): Holding {
     solos: [],
     claimed: 0,
     running: 0,
+    ran: 0,
     ended: [],
     settling: undefined,
     lastInferMs: 0,

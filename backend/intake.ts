@@ -16,6 +16,9 @@ import { untilRedisAnswers } from './retry.js';
 import { settleHeld } from './settle-held.js';
 import { createTakeover } from './takeover.js';
 
+/** Claimed tasks that are held at a time: they run one by one, and each may take the others along. */
+const mostClaimed = 4;
+
 /** Lanes that are read. */
 const lanes: readonly Lane[] = ['normal'];
 
@@ -37,8 +40,8 @@ export async function takeIn(
   const takeover = createTakeover(deps, state, holding, streams);
   const blocking = await deps.connectBlocking(name);
   const retrying = { ...state.retrying, signal: stop };
-  const take = (entries: readonly RawEntry[], claimed: boolean) =>
-    takeEntries({ deps, state, holding, decoder }, lanesByStream, entries, claimed);
+  const take = (entries: readonly RawEntry[], claimed: boolean, askedAt: number) =>
+    takeEntries({ deps, state, holding, decoder }, lanesByStream, entries, { claimed, askedAt });
   try {
     while (!stop.aborted) {
       const count = room(holding);
@@ -46,20 +49,23 @@ export async function takeIn(
         await holding.roomChanged.wait();
         continue;
       }
-      await take(await takeover.claim(count), true);
+      const claimable = Math.min(count, mostClaimed - holding.claimed);
+      const askedToClaimAt = deps.now();
+      if (claimable > 0) await take(await takeover.claim(claimable), true, askedToClaimAt);
       if (holding.claimed > 0) {
-        await holding.roomChanged.wait(takeover.dueInMs());
+        await holding.roomChanged.wait(holding.claimed < mostClaimed ? takeover.dueInMs() : undefined);
         continue;
       }
       holding.readingSince ??= deps.now();
-      const blockMs = takeover.dueInMs();
-      const entries = await untilRedisAnswers('read', retrying, () =>
-        readNew(blocking, deps.consumer, streams, count, blockMs),
-      );
+      let askedAt = deps.now();
+      const entries = await untilRedisAnswers('read', retrying, () => {
+        askedAt = deps.now();
+        return readNew(blocking, deps.consumer, streams, count, takeover.dueInMs());
+      });
       holding.readingSince = undefined;
       if (entries.length < count) holding.ranDry = true;
       state.lastReadAt = deps.redisClock.now();
-      await take(entries, false);
+      await take(entries, false, askedAt);
     }
   } catch (error) {
     if (!stop.aborted) throw error;
@@ -68,6 +74,13 @@ export async function takeIn(
     blocking.disconnect();
     await decoder.idle();
   }
+}
+
+/** How entries came here. */
+interface Receipt {
+  readonly claimed: boolean;
+  /** When they were asked for, milliseconds, monotonic: their leases began then at the earliest. */
+  readonly askedAt: number;
 }
 
 interface Intake {
@@ -82,15 +95,15 @@ async function takeEntries(
   intake: Intake,
   lanesByStream: ReadonlyMap<string, Lane>,
   entries: readonly RawEntry[],
-  claimed: boolean,
+  receipt: Receipt,
 ): Promise<void> {
   const { deps, state, holding, decoder } = intake;
   const takenAt = deps.now();
   const accepted = entries.flatMap((entry) =>
-    acceptOne(intake, lanesByStream.get(entry.stream) ?? 'normal', entry, claimed),
+    acceptOne(intake, lanesByStream.get(entry.stream) ?? 'normal', entry, receipt),
   );
   // What was just read is fresh; what was claimed has a past.
-  const { wanted, ended, lost } = await lookAgain(deps, state, accepted, () => (claimed ? -Infinity : takenAt));
+  const { wanted, ended, lost } = await lookAgain(deps, state, accepted, () => (receipt.claimed ? -Infinity : takenAt));
   holding.preparing -= accepted.length - wanted.length;
   void settleHeld(deps, state, holding, ended);
   dropTasks(deps, state, holding, lost);
@@ -101,8 +114,13 @@ async function takeEntries(
 }
 
 /** Begins to hold an entry; one that is held already was delivered twice, and one that cannot be run ends here. */
-function acceptOne({ deps, state, holding }: Intake, lane: Lane, entry: RawEntry, claimed: boolean): readonly Task[] {
-  const lease = state.leases.take(entry.stream, entry.entryId, deps.now());
+function acceptOne(
+  { deps, state, holding }: Intake,
+  lane: Lane,
+  entry: RawEntry,
+  { claimed, askedAt }: Receipt,
+): readonly Task[] {
+  const lease = state.leases.take(entry.stream, entry.entryId, askedAt);
   if (!lease) return [];
   if (claimed) holding.claimed++;
   const accepted = acceptEntry(deps, holding.model, { lane, lease, claimed }, entry);

@@ -5,7 +5,7 @@ import { letGo, renew } from '../contracts/scripts/scripts.js';
 export interface Lease {
   readonly stream: string;
   readonly entryId: string;
-  /** When the present term began at the latest; milliseconds, monotonic, as everywhere here. */
+  /** When the present term began at the earliest; milliseconds, monotonic, as everywhere here. */
   renewedAt: number;
   /** It is not renewed later than this: a run that goes on for longer counts as hung. */
   renewUntil: number;

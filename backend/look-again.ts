@@ -33,11 +33,12 @@ export async function lookAgain<T extends Task>(
 ): Promise<Looked<T>> {
   try {
     await keepLeases(deps, state, tasks);
-    const redisNow = deps.redisClock.now();
+    const askedAt = deps.redisClock.now();
     const asked = tasks
       .filter(isOurs)
-      .filter((task) => deps.now() - heldSince(task) > freshMs || task.deadline <= redisNow);
+      .filter((task) => deps.now() - heldSince(task) > freshMs || task.deadline <= askedAt);
     const deadlines = await Promise.all(asked.map((task) => deadlineOf(deps, state, task)));
+    const redisNow = deps.redisClock.now();
     const over = new Map(
       asked.flatMap((task, i) => {
         const deadline = deadlines[i];

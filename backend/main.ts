@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { createLogger } from '../infra/process/logger.js';
 import { loadConfig, type BackendConfig } from './config.js';
 import { openModels } from './model/served-models.js';
+import { faultOf } from './fault.js';
 import { startProcess } from './process.js';
 import { RunLimitError } from './run-limit.js';
 import { exitCodes } from './supervise/exit-codes.js';
@@ -54,8 +55,9 @@ async function serveUntilTold(config: BackendConfig, log: Logger, tie: Superviso
   void running.failed.then((error) => {
     if (error instanceof RunLimitError) dieInMidRun(error, log);
     if (stopping || error instanceof RunLimitError) return;
-    log.fatal({ err: error }, 'the device is lost, or the consumer cannot go on');
-    process.exit(exitCodes.deviceLost);
+    const isLost = faultOf(error) === 'device';
+    log.fatal({ err: error }, isLost ? 'the device is lost' : 'the consumer cannot go on');
+    process.exit(isLost ? exitCodes.deviceLost : exitCodes.cannotGoOn);
   });
 }
 

@@ -11,9 +11,10 @@ export function inferenceEnded(
   holding: Holding,
   { model, closed }: Extract<BatchDecision, { run: true }>,
   batch: readonly Ready[],
-  { inferMs, error, fits }: Executed,
+  { outcomes, inferMs, error, fits }: Executed,
 ): void {
   holding.lastInferMs = inferMs;
+  holding.ran += outcomes.length;
   deps.metrics.inferSeconds.record(inferMs / 1000, { model });
   deps.metrics.batchSize.record(batch.length, { model, closed });
   if (error === undefined) {

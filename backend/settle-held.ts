@@ -36,7 +36,7 @@ async function settleAndAccount(
   const startedAt = deps.now();
   const spans = outcomes.map((outcome) => outcome.trace.child('settle'));
   const settled = await settleAll(deps, state, outcomes);
-  account(deps, state, settled);
+  account(deps, settled);
   for (const { delivery } of outcomes) endHeld(state, holding, delivery);
   spans.forEach((span) => endSpan(span));
   for (const { trace, result } of outcomes) {
@@ -64,7 +64,7 @@ async function settleAll(
   }
 }
 
-function account(deps: ConsumerDeps, state: ConsumerState, settled: readonly Settled[]): void {
+function account(deps: ConsumerDeps, settled: readonly Settled[]): void {
   const byReason = new Map<string, number>();
   for (const { outcome, left } of settled) {
     const { delivery, reason, result, decodeMs, inferMs, memoryChange } = outcome;
@@ -80,9 +80,6 @@ function account(deps: ConsumerDeps, state: ConsumerState, settled: readonly Set
   const manifest = settled[0]?.outcome.delivery.model.manifest;
   if (!manifest) return;
   const { name: model, version } = manifest;
-  // Nothing was done for those that had expired.
-  const worked = settled.filter(({ outcome }) => outcome.reason !== 'expired').length;
-  state.settledCount.set(model, (state.settledCount.get(model) ?? 0) + worked);
   deps.metrics.dead.add(byReason.get('dead') ?? 0, { model });
   for (const [outcome, count] of byReason)
     deps.metrics.inferences.add(count, { model, model_version: version, outcome });

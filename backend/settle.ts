@@ -4,8 +4,8 @@ import { cacheSeconds, encodeCached } from '../contracts/cached.js';
 import { cacheKey, replyChannel } from '../contracts/keys.js';
 import { canonicalParams } from '../contracts/params.js';
 import { encodeReplies, type Reply } from '../contracts/reply.js';
-import { encodeResult, type Succeeded } from '../contracts/result.js';
-import { leave, type Leaving, type Left } from '../contracts/scripts/leave.js';
+import { encodeResult, type Result, type Succeeded } from '../contracts/result.js';
+import { leave, type Leaving, type LeavingFrom } from '../contracts/scripts/leave.js';
 import { workKey, type TaskSpec } from '../contracts/task.js';
 import type { Outcome } from './executor.js';
 import type { BackendMetrics } from './metrics.js';
@@ -34,11 +34,36 @@ export interface Settled {
  * that waits, then the cache. @throws where Redis refuses; doing it again is safe, since what has left is found gone
  */
 export async function settle(deps: SettleDeps, outcomes: readonly Outcome[]): Promise<readonly Settled[]> {
-  const leavings = outcomes.map(({ delivery, reason, result, deadLetter }) => {
-    const { taskId, entryId } = delivery;
-    return { taskId, entryId, reason, deadLetter, result: encodeResult(result) };
-  });
-  const ends = await leaveLane(deps, outcomes, leavings);
+  const [first] = outcomes;
+  if (!first) return [];
+  const { lane, model } = first.delivery;
+  // All outcomes of one call are of one model and lane: a batch never mixes them.
+  const lefts = await endTasks(
+    deps,
+    { model: model.manifest.name, lane },
+    outcomes.map(({ delivery: { taskId, entryId }, reason, result, deadLetter }) => ({
+      ...{ taskId, entryId, reason, result, deadLetter },
+    })),
+  );
+  const settled = outcomes.map((outcome, i) => ({ outcome, left: lefts[i] ?? false }));
+  rememberAnswers(deps, settled);
+  return settled;
+}
+
+/** A task's end, and what its waiters are told. */
+export type TaskEnd = Omit<Leaving, 'result'> & { readonly result: Result };
+
+/** Ends tasks of one lane and tells the edges that wait for them; answers for each whether it left now. */
+export async function endTasks(
+  deps: SettleDeps,
+  from: Pick<LeavingFrom, 'model' | 'lane'>,
+  tasks: readonly TaskEnd[],
+): Promise<readonly boolean[]> {
+  if (tasks.length === 0) return [];
+  const { resultSeconds, deadSeconds } = deps;
+  const leavings = tasks.map((task) => ({ ...task, result: encodeResult(task.result) }));
+  const kept = { keepResultMs: resultSeconds * 1000, keepDeadMs: deadSeconds * 1000 };
+  const ends = await leave(deps.client, { ...from, ...kept }, leavings);
   const byEdge = new Map<string, Reply[]>();
   leavings.forEach(({ taskId, result }, i) => {
     const end = ends[i];
@@ -50,26 +75,7 @@ export async function settle(deps: SettleDeps, outcomes: readonly Outcome[]): Pr
     }
   });
   await publish(deps.client, byEdge);
-  const settled = outcomes.map((outcome, i) => ({ outcome, left: ends[i]?.how === 'left' }));
-  rememberAnswers(deps, settled);
-  return settled;
-}
-
-/** All outcomes of one call are of one model and lane: a batch never mixes them. */
-async function leaveLane(
-  deps: SettleDeps,
-  outcomes: readonly Outcome[],
-  leavings: readonly Leaving[],
-): Promise<readonly Left[]> {
-  const [first] = outcomes;
-  if (!first) return [];
-  const { lane, model } = first.delivery;
-  const { resultSeconds, deadSeconds } = deps;
-  const from = {
-    ...{ model: model.manifest.name, lane },
-    ...{ keepResultMs: resultSeconds * 1000, keepDeadMs: deadSeconds * 1000 },
-  };
-  return leave(deps.client, from, leavings);
+  return ends.map(({ how }) => how === 'left');
 }
 
 /** The reply is only the fast way: a waiter that misses it reads the stored result. */

@@ -1,5 +1,6 @@
 import { claimSilent, retireDead } from './claim.js';
 import type { ConsumerDeps, ConsumerState } from './consumer.js';
+import { endDeleted } from './deleted.js';
 import type { Holding } from './holding.js';
 import { blockMs, type RawEntry } from './reader.js';
 
@@ -29,17 +30,21 @@ export function createTakeover(
       metrics.claimed.add(entries.length, { model });
       log.warn({ stream, entries: entries.length }, 'claimed what other consumers let lie');
     }
-    if (deleted.length > 0) log.error({ stream, deleted }, 'entries were deleted while they were pending');
+    if (deleted.length > 0) await endDeleted(deps, holding.model, stream, deleted);
     return entries;
   };
   const look = async (count: number) => {
     const entries: RawEntry[] = [];
     for (const stream of streams) {
       if (entries.length < count) entries.push(...(await claimFrom(stream, count - entries.length)));
+    }
+    return entries;
+  };
+  const retire = async () => {
+    for (const stream of streams) {
       const retired = await retireDead(client, stream, consumer, leaseMs);
       if (retired.length > 0) log.info({ stream, retired }, 'consumers that are dead were retired');
     }
-    return entries;
   };
 
   return {
@@ -48,12 +53,14 @@ export function createTakeover(
       dueAt = nextAt();
       // Whoever was cut off for a while cannot tell the dead from those that were cut off too.
       if (now() - state.steadySince < leaseMs) return [];
-      try {
-        return await look(count);
-      } catch (error) {
+      const entries = await look(count).catch((error: unknown) => {
         log.debug({ err: error }, 'claiming was not possible');
         return [];
-      }
+      });
+      // There may be more.
+      if (entries.length >= count) dueAt = now();
+      else await retire().catch(() => undefined);
+      return entries;
     },
     dueInMs: () => Math.min(blockMs, Math.max(1, Math.ceil(dueAt - now()))),
   };

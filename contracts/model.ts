@@ -55,7 +55,7 @@ export const modelManifestSchema = z.strictObject({
   }),
   batch: z.partialRecord(deviceKindSchema, batchLimitSchema),
   /** Milliseconds after which a run counts as hung. */
-  runLimitMs: z.int().positive(),
+  runLimitMs: z.int().min(1).max(3_600_000),
   licence: z.string(),
   origin: z.string(),
 });

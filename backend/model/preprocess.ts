@@ -1,6 +1,7 @@
 import sharp, { type Sharp } from 'sharp';
 import { Failure } from '../../contracts/failure.js';
 import type { ModelManifest } from '../../contracts/model.js';
+import { faultOf } from '../fault.js';
 import type { DecodedImage } from './model.js';
 
 /** Colour channels of every model's input. */
@@ -30,7 +31,9 @@ export async function decodeImage(
     }
     return { pixels, width: autoOrient.width, height: autoOrient.height };
   } catch (error) {
-    throw error instanceof Failure ? error : decodeFailure(error, limitInputPixels);
+    // Too little memory is no fault of the image.
+    if (error instanceof Failure || faultOf(error) === 'device_memory') throw error;
+    throw decodeFailure(error, limitInputPixels);
   }
 }
 

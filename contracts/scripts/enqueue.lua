@@ -126,7 +126,8 @@ if changed then
   local fields = {}
   for field, value in pairs(load) do
     fields[#fields + 1] = field
-    fields[#fields + 1] = string.format('%.0f', value)
+    -- Turns may be less than a millisecond apart.
+    fields[#fields + 1] = string.format(field == 'turn' and '%.3f' or '%.0f', value)
   end
   redis.call('HSET', KEYS[3], unpack(fields))
 end

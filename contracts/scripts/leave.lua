@@ -1,5 +1,6 @@
+#!lua flags=allow-oom
 -- leave: ends tasks of one lane, whatever the reason. The task hash decides: of two finishers the second finds none
--- and stops. Acks and deletes first: a script that has freed memory may go on where Redis is full.
+-- and stops. It works where memory is full, since it frees more than it takes; acks and deletes come first.
 -- One call ends a whole batch, so that the account, acks and deletions are paid once.
 --
 -- KEYS 1 stream of the lane    2 work in flight (hash)    3 load account (hash)    4 stream of dead letters

@@ -11,7 +11,11 @@
 --      or 'gone': the task has left
 --      or 'lost': the entry is not this consumer's
 if redis.call('EXISTS', KEYS[2]) == 0 then return { 'gone' } end
-local held = redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[3], ARGV[3], 1, ARGV[2])
+local held = redis.pcall('XPENDING', KEYS[1], ARGV[1], ARGV[3], ARGV[3], 1, ARGV[2])
+if held.err then
+  if string.find(held.err, '^NOGROUP') then return { 'lost' } end
+  return held
+end
 if #held == 0 then return { 'lost' } end
 -- The call may have been on its way for long: nobody else is to claim what begins now.
 redis.call('XCLAIM', KEYS[1], ARGV[1], ARGV[2], 0, ARGV[3], 'IDLE', 0, 'JUSTID')

@@ -31,7 +31,7 @@ test('a few seconds say nothing yet, since batches come in lumps', () => {
 
 test('a lull does not lower it, and a stretch before it is not mixed with one behind it', () => {
   assert.equal(after(120, [...times(10, [80, true] as const), ...times(10, [0, false] as const)]), 80);
-  const twoStretches = [...times(10, [80, true] as const), [0, false] as const, ...times(3, [50, true] as const)];
+  const twoStretches = [...times(10, [80, true] as const), [0, false] as const, ...times(4, [50, true] as const)];
   assert.equal(after(120, twoStretches), 50);
 });
 
@@ -42,4 +42,10 @@ test('where nothing was rated, what was done without being asked for more is a b
 
 test('a device that costs nothing has a rate that can be told all the same', () => {
   assert.equal(createCapacity(Infinity).perSecond, 1_000_000);
+});
+
+test('batches that take longer than a second are measured from the end of one to the end of the next', () => {
+  const batch = [...times(7, [0, true] as const), [32, true] as const];
+  assert.equal(after(100, [...batch, ...batch]), 4);
+  assert.equal(after(100, [...batch, ...batch, ...times(6, [0, true] as const)]), 4);
 });

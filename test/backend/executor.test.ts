@@ -175,12 +175,19 @@ test('a run that goes past its limit counts as a lost device, whatever becomes o
   assert.ok(executed.lost instanceof RunLimitError);
 });
 
-test('a lease is renewed no longer than the run it is in may last', async () => {
+test('a lease is renewed no longer than the run it is in may last, and then again until it is settled', async () => {
   const model = simulatedModel({ manifest: { runLimitMs: 5000 } });
   const batch = batchOf(model);
-  await executeBatch(model, batch, { ...steady, now: () => 1000 });
-  assert.deepEqual(
-    batch.map(({ delivery }) => delivery.lease.renewUntil),
-    [6000, 6000, 6000, 6000],
-  );
+  const limits = () => batch.map(({ delivery }) => delivery.lease.renewUntil);
+  const during: number[] = [];
+  const watched: SimulatedModel = {
+    ...model,
+    infer: (images) => {
+      during.push(...limits());
+      return model.infer(images);
+    },
+  };
+  await executeBatch(watched, batch, { ...steady, now: () => 1000 });
+  assert.deepEqual(during, [6000, 6000, 6000, 6000]);
+  assert.deepEqual(limits(), Array(4).fill(Infinity));
 });

@@ -110,7 +110,7 @@ test('the rate that is told is what the consumer can do: it rises with what was 
   const rate = async () => (await liveConsumers(client))[0]?.models[0]?.tasksPerSecond ?? 0;
   let done = 0;
   const doOneAndAsk = () => {
-    state.settledCount.set('toy', ++done);
+    (state.holdings.get('toy') ?? assert.fail()).ran = ++done;
     return rate();
   };
   await until(doOneAndAsk, (perSecond) => perSecond > 0);

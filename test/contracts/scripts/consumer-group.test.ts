@@ -71,6 +71,18 @@ test('what is let go may be claimed at once, and only by letting go of what is o
   assert.ok((silentFor.get(other) ?? hour) < hour);
 });
 
+test('after a flush nothing is ours any more, and asking for it is no error', async () => {
+  const [taskId = ''] = await send(1);
+  const [entryId = ''] = await deliver(client, 'one', 1);
+  const held = { stream: toyStream, task: toyKeys.task(taskId), consumer: 'one', entryId };
+  await client.xgroup('DESTROY', toyStream, consumerGroup);
+  assert.deepEqual(await renew(client, toyStream, 'one', [entryId]), []);
+  assert.deepEqual(await startSolo(client, held, 2), { how: 'lost' });
+  await client.flushall();
+  assert.deepEqual(await renew(client, toyStream, 'one', [entryId]), []);
+  assert.deepEqual(await startSolo(client, held, 2), { how: 'gone' });
+});
+
 test('solo starts are counted up to the most that are allowed, and a consumer may start only what is its own', async () => {
   const [taskId = ''] = await send(1);
   const [entryId = ''] = await deliver(client, 'one', 1);

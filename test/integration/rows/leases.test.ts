@@ -69,7 +69,7 @@ test('row 1: an entry deleted by hand while it was pending hinders nobody, and i
   const failed = answers.filter(({ status }) => status !== 200);
   assert.deepEqual(
     failed.map(({ status, body }) => [status, body.code, body.retryable]),
-    [[504, 'deadline_exceeded', true]],
+    [[503, 'task_lost', true]],
   );
   assert.deepEqual(await leftovers(system.stream, model), nothingLeft);
 });
