@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import { publishModels } from '../contracts/catalogue.js';
 import { partitionKeys } from '../contracts/keys.js';
 import { defineScripts, retire } from '../contracts/scripts/scripts.js';
+import { letPastGo } from './claim.js';
 import type { BackendConfig } from './config.js';
 import {
   createConsumerState,
@@ -68,7 +69,10 @@ export async function startBackend(deps: BackendDeps): Promise<Backend> {
     served.models.map((model) => model.manifest),
   );
 
-  for (const stream of streamsOf(served)) await ensureGroup(client, stream);
+  for (const stream of streamsOf(served)) {
+    await ensureGroup(client, stream);
+    await letPastGo(client, stream, config.consumer);
+  }
 
   const gauges: Gauges = { loads: [], memory: undefined };
   const giveUp = new AbortController();

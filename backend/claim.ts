@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import * as z from 'zod';
 import { consumerGroup, registerKey } from '../contracts/keys.js';
-import { retire } from '../contracts/scripts/scripts.js';
+import { letGo, retire } from '../contracts/scripts/scripts.js';
 import { isVanished, type RawEntry } from './reader.js';
 
 /** Entries whose leases had run out. */
@@ -17,28 +17,31 @@ const claimReply = z.tuple([
   z.array(z.string()),
 ]);
 
+/** More than a consumer ever holds of one stream. */
+const mostOfOneConsumer = 4096;
+
 /** Pages that are looked through at a time; what lies behind them is found the next time. */
 const mostPages = 16;
 
 /**
- * Claims at most `count` entries of a stream that have been silent for a lease, whoever held them.
+ * Claims at most `count` entries of a stream that have been silent for so long, whoever held them.
  * @throws where Redis does not answer and nothing has been claimed yet
  */
 export async function claimSilent(
   client: Redis,
   stream: string,
   consumer: string,
-  leaseMs: number,
+  silentMs: number,
   count: number,
 ): Promise<Claimed> {
   const entries: RawEntry[] = [];
   const deleted: string[] = [];
   // Redis claims ten times as slowly as it finds out that there is nothing to claim.
-  let cursor = await firstSilent(client, stream, leaseMs);
+  let cursor = await firstSilent(client, stream, silentMs);
   for (let page = 0; cursor !== undefined && entries.length < count && page < mostPages; page++) {
     try {
       const left = count - entries.length;
-      const reply = await client.xautoclaim(stream, consumerGroup, consumer, leaseMs, cursor, 'COUNT', left);
+      const reply = await client.xautoclaim(stream, consumerGroup, consumer, silentMs, cursor, 'COUNT', left);
       const [next, claimed, gone] = claimReply.parse(reply);
       for (const entry of claimed) {
         if (entry) entries.push({ stream, entryId: entry[0], fields: entry[1] ?? [] });
@@ -54,13 +57,20 @@ export async function claimSilent(
   return { entries, deleted };
 }
 
-async function firstSilent(client: Redis, stream: string, leaseMs: number): Promise<string | undefined> {
-  const rows = await client.xpending(stream, consumerGroup, 'IDLE', leaseMs, '-', '+', 1).catch((error: unknown) => {
+async function firstSilent(client: Redis, stream: string, silentMs: number): Promise<string | undefined> {
+  const rows = await client.xpending(stream, consumerGroup, 'IDLE', silentMs, '-', '+', 1).catch((error: unknown) => {
     if (isVanished(error)) return [];
     throw error;
   });
   const [row] = rows;
   return Array.isArray(row) ? String(row[0]) : undefined;
+}
+
+/** Lets go of what an earlier life of this consumer held: a process that begins under its name knows that it has ended. */
+export async function letPastGo(client: Redis, stream: string, consumer: string): Promise<void> {
+  const rows = await client.xpending(stream, consumerGroup, '-', '+', mostOfOneConsumer, consumer);
+  const entryIds = rows.flatMap((row) => (Array.isArray(row) ? [String(row[0])] : []));
+  if (entryIds.length > 0) await letGo(client, stream, consumer, entryIds);
 }
 
 /**

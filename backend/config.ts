@@ -11,7 +11,9 @@ const whole = (min: number, max: number) =>
     .pipe(z.number().min(min).max(max));
 const port = whole(0, 65_535);
 const count = whole(1, 2 ** 49);
-const redisUrl = z.string().regex(/^rediss?:\/\//, 'must begin with redis:// or rediss://');
+const redisUrl = z
+  .string('is required, such as redis://127.0.0.1:6379')
+  .regex(/^rediss?:\/\//, 'must begin with redis:// or rediss://');
 
 /** A simulated device instead of real models, for tests and benchmarks. */
 const simulatedDeviceSchema = z.strictObject({

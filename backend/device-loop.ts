@@ -90,7 +90,7 @@ async function inferBatch(
   }
   const succeeded = executed.outcomes.some(({ reason }) => reason === 'succeeded');
   if (holding.health.batchEnded(succeeded, deps.now())) {
-    deps.log.error({ err: executed.error, model: decision.model }, 'batches fail one after the other; reading stops');
+    deps.log.warn({ err: executed.error, model: decision.model }, 'batches fail one after the other; reading stops');
   }
   return executed.outcomes;
 }

@@ -71,7 +71,7 @@ export async function renewLeases(deps: LeaseDeps, leases: readonly Lease[]): Pr
 export async function letLeasesGo(deps: LeaseDeps, leases: readonly Lease[]): Promise<void> {
   await inCalls(leases, async (stream, group) => {
     for (const lease of group) lease.lost = true;
-    await letGo(deps.client, stream, deps.consumer, deps.leaseMs, idsOf(group));
+    await letGo(deps.client, stream, deps.consumer, idsOf(group));
   });
 }
 

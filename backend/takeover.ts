@@ -1,3 +1,4 @@
+import { letGoSilenceMs } from '../contracts/scripts/scripts.js';
 import { claimSilent, retireDead } from './claim.js';
 import type { ConsumerDeps, ConsumerState } from './consumer.js';
 import { endDeleted } from './deleted.js';
@@ -22,10 +23,12 @@ export function createTakeover(
   const { client, consumer, leaseMs, log, metrics, now, random } = deps;
   const model = holding.model.manifest.name;
   const nextAt = () => now() + (leaseMs / 4) * (0.5 + random());
-  let dueAt = nextAt();
+  let dueAt = now();
 
   const claimFrom = async (stream: string, count: number) => {
-    const { entries, deleted } = await claimSilent(client, stream, consumer, leaseMs, count);
+    // Whoever was cut off for a while cannot tell the dead from those that were cut off too, only what was let go.
+    const silentMs = now() - state.steadySince < leaseMs ? letGoSilenceMs : leaseMs;
+    const { entries, deleted } = await claimSilent(client, stream, consumer, silentMs, count);
     if (entries.length > 0) {
       metrics.claimed.add(entries.length, { model });
       log.warn({ stream, entries: entries.length }, 'claimed what other consumers let lie');
@@ -51,8 +54,6 @@ export function createTakeover(
     claim: async (count) => {
       if (now() < dueAt) return [];
       dueAt = nextAt();
-      // Whoever was cut off for a while cannot tell the dead from those that were cut off too.
-      if (now() - state.steadySince < leaseMs) return [];
       const entries = await look(count).catch((error: unknown) => {
         log.debug({ err: error }, 'claiming was not possible');
         return [];

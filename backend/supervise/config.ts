@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import * as z from 'zod';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -16,7 +17,7 @@ const environmentSchema = z
     SAMPAN_DEVICE_INDEX: whole(0, 1024).default(0),
     HEALTH_PORT: port.default(8788),
     METRICS_PORT: port.default(9465),
-    SAMPAN_CONSUMER: z.string().optional(),
+    SAMPAN_CONSUMER: z.string().default(`${hostname().replace(/[^A-Za-z0-9.-]/g, '-')}-${process.pid}`),
     CUDA_DEVICE_ORDER: z.string().default('PCI_BUS_ID'),
     SAMPAN_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   })
@@ -54,8 +55,9 @@ export function childEnvironments(environment: Environment, config: SupervisorCo
     METRICS_PORT: portOf(config.METRICS_PORT, i),
     // nvidia-smi counts cards by their place on the bus; CUDA by speed, unless told otherwise.
     CUDA_DEVICE_ORDER: config.CUDA_DEVICE_ORDER,
-    // Two consumers of one name would take each other's entries for their own.
-    ...(consumer !== undefined && processes > 1 ? { SAMPAN_CONSUMER: `${consumer}-${i}` } : {}),
+    // Two consumers of one name would take each other's entries for their own. Who comes after one that died has its
+    // name, and so knows what it left.
+    SAMPAN_CONSUMER: processes > 1 ? `${consumer}-${i}` : consumer,
   }));
 }
 

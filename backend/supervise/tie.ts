@@ -13,7 +13,10 @@ export interface SupervisorTie {
 export function tieToSupervisor(): SupervisorTie {
   // Only a process with a channel has this property; it is false when the other end has gone already.
   if (!('connected' in process)) return { started: () => undefined };
-  const end = () => process.kill(process.pid, 'SIGTERM');
+  const end = () => {
+    console.error('the supervisor is gone; this backend drains');
+    process.kill(process.pid, 'SIGTERM');
+  };
   if (process.connected) process.once('disconnect', end);
   else end();
   // Waiting for the supervisor's end is no reason to stay.

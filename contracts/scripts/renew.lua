@@ -2,7 +2,7 @@
 -- that woke up must not steal an entry back.
 --
 -- KEYS 1 stream
--- ARGV 1 group    2 consumer    3 milliseconds that the entries count as silent: 0 renews, a whole lease lets go
+-- ARGV 1 group    2 consumer    3 milliseconds that the entries count as silent: 0 renews, a day lets go
 --      4… entry ids
 --
 -- Returns the ids that were ours; the others belong to somebody else by now, or are gone.

@@ -42,15 +42,17 @@ export async function renew(
   return setSilence(client, stream, consumer, 0, entryIds);
 }
 
+/** Milliseconds for which entries count as silent that were let go: longer than any lease, so that they can be told. */
+export const letGoSilenceMs = 86_400_000;
+
 /** Ends the lease of entries that are still this consumer's, so that others may claim them at once. See renew.lua. */
 export async function letGo(
   client: StreamClient,
   stream: string,
   consumer: string,
-  leaseMs: number,
   entryIds: readonly string[],
 ): Promise<readonly string[]> {
-  return setSilence(client, stream, consumer, leaseMs, entryIds);
+  return setSilence(client, stream, consumer, letGoSilenceMs, entryIds);
 }
 
 async function setSilence(

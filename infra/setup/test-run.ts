@@ -107,7 +107,7 @@ async function runTests(
     cwd: root,
     env,
     stdio: ['ignore', 'inherit', 'inherit'],
-    timeout: Math.max(1, endBy - performance.now()),
+    timeout: Math.max(1, Math.ceil(endBy - performance.now())),
   });
   const unleash = runner.pid === undefined ? () => undefined : leash(runner.pid);
   const code = await new Promise<number | null>((resolve, reject) => {

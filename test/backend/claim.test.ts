@@ -19,7 +19,7 @@ async function send(count: number): Promise<string[]> {
 /** Entries that a consumer got and then fell silent over. */
 async function silent(consumer: string, count: number): Promise<string[]> {
   const entryIds = await deliver(client, consumer, count);
-  await letGo(client, toyStream, consumer, hour, entryIds);
+  await letGo(client, toyStream, consumer, entryIds);
   return entryIds;
 }
 const consumers = async () =>

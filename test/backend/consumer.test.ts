@@ -18,7 +18,6 @@ import { pino } from 'pino';
 const redis = await testRedis();
 const client = defineScripts(redis.client());
 const logger = pino({ level: 'silent' });
-const hour = 3_600_000;
 beforeEach(() => client.flushall());
 
 /** A consumer in this process; it ends with its test. */
@@ -43,7 +42,7 @@ const toy = { name: 'toy', batch: { simulated: { max: 8, maxWaitMs: 0 } } };
 test('claimed tasks that made a consumer sick are all ended once its canary has passed', async (t) => {
   await send(10);
   const entryIds = await deliver(client, 'dead', 10);
-  await letGo(client, toyStream, 'dead', hour, entryIds);
+  await letGo(client, toyStream, 'dead', entryIds);
   const model = simulatedModel({ failRuns: [1, 2, 3], manifest: toy });
   consume(t, model);
   await until(leftOver, nothing);

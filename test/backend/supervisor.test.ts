@@ -169,8 +169,15 @@ test('port 0 stays 0 for every child, and an order of cards that was chosen stay
   for (const child of childEnvironments(env, loadSupervisorConfig(env))) {
     assert.deepEqual([child['HEALTH_PORT'], child['METRICS_PORT']], ['0', '0']);
     assert.equal(child['CUDA_DEVICE_ORDER'], 'FASTEST_FIRST');
-    assert.equal('SAMPAN_CONSUMER' in child, false);
   }
+});
+
+test('children without a name get one each, which stays theirs from life to life', () => {
+  const config = loadSupervisorConfig({ SAMPAN_PROCESSES: '2' });
+  const names = () => childEnvironments({}, config).map((child) => child['SAMPAN_CONSUMER']);
+  assert.deepEqual(names(), names());
+  assert.equal(new Set(names()).size, 2);
+  assert.match(names()[1] ?? '', new RegExp(`-${process.pid}-1$`));
 });
 
 test('what is wrong in the configuration is named', () => {

@@ -159,7 +159,7 @@ const ways: Record<FailureCode, () => Promise<Answer | undefined>> = {
       const keys = partitionKeys('deadly');
       await stream.hset(keys.task(id), 'solos', 2);
       const [entryId = ''] = await deliver(stream, 'a consumer that died', 1, keys.tasks('normal'));
-      await letGo(defineScripts(stream), keys.tasks('normal'), 'a consumer that died', 3_600_000, [entryId]);
+      await letGo(defineScripts(stream), keys.tasks('normal'), 'a consumer that died', [entryId]);
       await system.backend(servedBy(simulatedModel({ manifest: { name: 'deadly' } })), { SAMPAN_LEASE_MS: '200' });
     }),
   internal: () =>

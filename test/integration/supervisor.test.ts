@@ -87,6 +87,28 @@ test('a backend per device: one that is killed comes back, requests are answered
   assert.deepEqual(new Set(drained), new Set([first[1]?.pid, again.pid]));
 });
 
+test('what a backend held that died is taken up by its successor at once, however long a lease is', async () => {
+  const model = 'succeeded';
+  const killing = { models: [model], baseMs: 50, maxBatch: 8, killOn: 'ends its process' };
+  const supervisor = startSupervisor({
+    ...{ SAMPAN_LEASE_MS: '600000', SAMPAN_SIMULATED_DEVICE: JSON.stringify(killing) },
+  });
+  await supervisor.ready(1);
+  const { url } = await system.edge();
+  const names = ['1', '2', 'ends its process', '3', '4', '5'];
+  const answers = await Promise.all(
+    names.map((name) => predict(url, model, picture(name), { 'x-timeout-ms': '40000' })),
+  );
+  assert.deepEqual(
+    answers.map(({ status, body }) => (status === 200 ? status : body.code)),
+    [200, 200, 'task_dead', 200, 200, 200],
+  );
+  const configs = new Set(supervisor.lines.filter(isReady).map((line) => JSON.stringify(line['config'])));
+  assert.equal(configs.size, 1, 'each life has the name of the one before');
+  supervisor.child.kill('SIGTERM');
+  assert.equal(await supervisor.exited, 0, supervisor.output());
+});
+
 test('a backend that cannot start ends the supervisor, with its own words', async () => {
   const supervisor = startSupervisor({ MODEL_DIR: '/nowhere/to/be/found' });
   assert.equal(await supervisor.exited, 1);

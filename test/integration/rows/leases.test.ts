@@ -13,7 +13,6 @@ import { leftovers, nothingLeft, predict, servedBy, testSystem, until, type Answ
 
 const system = await testSystem();
 const stream = defineScripts(system.stream);
-const hour = 3_600_000;
 const tasksOf = (model: string) => partitionKeys(model).tasks('normal');
 const patient = { 'x-timeout-ms': '30000' };
 const ask = (url: string, model: string, names: readonly string[], headers: Record<string, string> = patient) =>
@@ -61,7 +60,7 @@ test('row 1: an entry deleted by hand while it was pending hinders nobody, and i
     (length) => length === 5,
   );
   const entryIds = await deliver(stream, 'a consumer that died', 3, tasksOf(model));
-  await letGo(stream, tasksOf(model), 'a consumer that died', hour, entryIds);
+  await letGo(stream, tasksOf(model), 'a consumer that died', entryIds);
   await stream.xdel(tasksOf(model), entryIds[1] ?? '');
   latch.release();
   assert.deepEqual(await statusesOf(front), [200, 200]);
