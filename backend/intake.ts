@@ -1,3 +1,4 @@
+import type { Redis } from 'ioredis';
 import { Failure } from '../contracts/failure.js';
 import { partitionKeys } from '../contracts/keys.js';
 import type { Lane } from '../contracts/task.js';
@@ -14,7 +15,7 @@ import { lookAgain } from './look-again.js';
 import { readNew, type RawEntry } from './reader.js';
 import { untilRedisAnswers } from './retry.js';
 import { settleHeld } from './settle-held.js';
-import { createTakeover } from './takeover.js';
+import { createTakeover, type Takeover } from './takeover.js';
 
 /** Claimed tasks that are held at a time: they run one by one, and each may take the others along. */
 const mostClaimed = 4;
@@ -38,34 +39,15 @@ export async function takeIn(
   const streams = [...lanesByStream.keys()];
   const decoder = createDecoder(deps, state, holding);
   const takeover = createTakeover(deps, state, holding, streams);
+  const intake = { deps, state, holding, decoder, lanesByStream };
   const blocking = await deps.connectBlocking(name);
-  const retrying = { ...state.retrying, signal: stop };
-  const take = (entries: readonly RawEntry[], claimed: boolean, askedAt: number) =>
-    takeEntries({ deps, state, holding, decoder }, lanesByStream, entries, { claimed, askedAt });
   try {
     while (!stop.aborted) {
       const count = room(holding);
-      if (count === 0 || state.paused !== undefined || holding.health.sick) {
-        await holding.roomChanged.wait();
-        continue;
-      }
-      const claimable = Math.min(count, mostClaimed - holding.claimed);
-      const askedToClaimAt = deps.now();
-      if (claimable > 0) await take(await takeover.claim(claimable), true, askedToClaimAt);
-      if (holding.claimed > 0) {
-        await holding.roomChanged.wait(holding.claimed < mostClaimed ? takeover.dueInMs() : undefined);
-        continue;
-      }
-      holding.readingSince ??= deps.now();
-      let askedAt = deps.now();
-      const entries = await untilRedisAnswers('read', retrying, () => {
-        askedAt = deps.now();
-        return readNew(blocking, deps.consumer, streams, count, takeover.dueInMs());
-      });
-      holding.readingSince = undefined;
-      if (entries.length < count) holding.ranDry = true;
-      state.lastReadAt = deps.redisClock.now();
-      await take(entries, false, askedAt);
+      if (count === 0 || state.paused !== undefined || holding.health.sick) await holding.roomChanged.wait();
+      else if (await takeClaimed(intake, takeover, count))
+        await holding.roomChanged.wait(untilNextClaim(intake, takeover));
+      else await takeNew(intake, { blocking, streams, count, block: takeover.dueInMs(), stop });
     }
   } catch (error) {
     if (!stop.aborted) throw error;
@@ -74,6 +56,43 @@ export async function takeIn(
     blocking.disconnect();
     await decoder.idle();
   }
+}
+
+/** Takes over what others let lie; answers whether claimed tasks are held, beside which nothing new is read. */
+async function takeClaimed(intake: Intake, takeover: Takeover, count: number): Promise<boolean> {
+  const { deps, holding } = intake;
+  const most = Math.min(count, mostClaimed - holding.claimed);
+  const askedAt = deps.now();
+  if (most > 0) await takeEntries(intake, await takeover.claim(most), { claimed: true, askedAt });
+  return holding.claimed > 0;
+}
+
+/** While no more may be claimed only the end of a task changes anything. */
+function untilNextClaim({ holding }: Intake, takeover: Takeover): number | undefined {
+  return holding.claimed < mostClaimed ? takeover.dueInMs() : undefined;
+}
+
+interface Read {
+  readonly blocking: Redis;
+  readonly streams: readonly string[];
+  readonly count: number;
+  /** Milliseconds. */
+  readonly block: number;
+  readonly stop: AbortSignal;
+}
+
+async function takeNew(intake: Intake, { blocking, streams, count, block, stop }: Read): Promise<void> {
+  const { deps, state, holding } = intake;
+  holding.readingSince ??= deps.now();
+  let askedAt = deps.now();
+  const entries = await untilRedisAnswers('read', { ...state.retrying, signal: stop }, () => {
+    askedAt = deps.now();
+    return readNew(blocking, deps.consumer, streams, count, block);
+  });
+  holding.readingSince = undefined;
+  if (entries.length < count) holding.ranDry = true;
+  state.lastReadAt = deps.redisClock.now();
+  await takeEntries(intake, entries, { claimed: false, askedAt });
 }
 
 /** How entries came here. */
@@ -88,16 +107,12 @@ interface Intake {
   readonly state: ConsumerState;
   readonly holding: Holding;
   readonly decoder: Decoder;
+  readonly lanesByStream: ReadonlyMap<string, Lane>;
 }
 
 /** Fetches and begins to decode what was taken, in groups that fit the byte budget. */
-async function takeEntries(
-  intake: Intake,
-  lanesByStream: ReadonlyMap<string, Lane>,
-  entries: readonly RawEntry[],
-  receipt: Receipt,
-): Promise<void> {
-  const { deps, state, holding, decoder } = intake;
+async function takeEntries(intake: Intake, entries: readonly RawEntry[], receipt: Receipt): Promise<void> {
+  const { deps, state, holding, decoder, lanesByStream } = intake;
   const takenAt = deps.now();
   const accepted = entries.flatMap((entry) =>
     acceptOne(intake, lanesByStream.get(entry.stream) ?? 'normal', entry, receipt),

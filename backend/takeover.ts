@@ -33,7 +33,11 @@ export function createTakeover(
       metrics.claimed.add(entries.length, { model });
       log.warn({ stream, entries: entries.length }, 'claimed what other consumers let lie');
     }
-    if (deleted.length > 0) await endDeleted(deps, holding.model, stream, deleted);
+    if (deleted.length > 0) {
+      await endDeleted(deps, holding.model, stream, deleted).catch((error: unknown) => {
+        log.error({ err: error, stream, deleted }, 'tasks of deleted entries could not be ended');
+      });
+    }
     return entries;
   };
   const look = async (count: number) => {
