@@ -22,7 +22,7 @@ local edge, mostTasks, mostBytes, rate = ARGV[1], tonumber(ARGV[2]), tonumber(AR
 -- Of the time until its deadline, a task may spend so much waiting for those before it: rates are estimates.
 local mostWaiting = 0.8
 -- Those who come back take up so much of the rate, so that they find room, and none is told to come back later than this.
-local returning, latestTurn = 0.9, 120000
+local returning, latestTurn = 0.85, 120000
 
 -- The account, read when it is needed and written at the end: field → amount.
 local load, changed = {}, false

@@ -16,6 +16,9 @@ export async function runCallers(load: Load): Promise<readonly Call[]> {
   return calls;
 }
 
+/** Milliseconds until the device is as busy as it will be. */
+const rampUpMs = 1000;
+
 /** How an overload went. */
 export interface OverloadAccount {
   readonly seconds: number;
@@ -26,20 +29,21 @@ export interface OverloadAccount {
   readonly late: number;
   /** Any other status, with how often. */
   readonly otherwise: Readonly<Record<string, number>>;
-  /** Answers with a prediction per second, over the time that the load lasted. */
+  /** Answers with a prediction per second, from when the device was busy until the load was over. */
   readonly goodput: number;
 }
 
 export function accountOf(calls: readonly Call[], load: Load): OverloadAccount {
   const seconds = load.requests / load.perSecond;
   const count = (status: number) => calls.filter((call) => call.status === status).length;
-  const inTime = calls.filter((call) => call.status === 200 && call.answeredAt <= seconds * 1000).length;
+  const steady = calls.filter(({ answeredAt }) => answeredAt > rampUpMs && answeredAt <= seconds * 1000);
+  const inTime = steady.filter(({ status }) => status === 200).length;
   const others = new Set(calls.map(({ status }) => status).filter((status) => ![200, 503, 504].includes(status)));
   const [succeeded, shed, late] = [count(200), count(503), count(504)];
   return {
     ...{ seconds, sent: calls.length, succeeded, shed, late },
     otherwise: Object.fromEntries([...others].map((status) => [status, count(status)])),
-    goodput: inTime / seconds,
+    goodput: inTime / (seconds - rampUpMs / 1000),
   };
 }
 
