@@ -82,7 +82,6 @@ export async function startBackend(deps: BackendDeps): Promise<Backend> {
   gauges.memory = memory;
   const { consumer: name } = config;
   const heartbeat = await startHeartbeat({
-    memory: () => memory,
     ...{ client, redisClock, gauges, consumer: name, state },
     ...{ models: served.models, rated: served.rated, device: served.device },
   });

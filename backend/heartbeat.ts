@@ -28,8 +28,6 @@ export interface HeartbeatDeps {
   readonly rated: ReadonlyMap<string, number>;
   readonly state: ConsumerState;
   readonly redisClock: RedisClock;
-  /** What is known of the memory that is watched. */
-  readonly memory?: () => WatchedMemory;
 }
 
 export interface Heartbeat {
@@ -86,20 +84,21 @@ export async function startHeartbeat(deps: HeartbeatDeps): Promise<Heartbeat> {
     stop: async () => {
       clearInterval(timer);
       await last;
-      await unregister(deps.client, deps.consumer);
+      // Where Redis does not answer, the registration expires by itself.
+      await unregister(deps.client, deps.consumer).catch(() => undefined);
     },
   };
 }
 
 function registration(
-  { consumer, device, models, state, memory }: HeartbeatDeps,
+  { consumer, device, models, state, gauges: { memory } }: HeartbeatDeps,
   capacities: ReadonlyMap<string, Capacity>,
   draining: boolean,
   startedAt: number,
 ): Registration {
   return {
     ...{ v: 1, consumer, device, state: stateOf(state, draining), startedAt, lastReadAt: state.lastReadAt },
-    memory: { residentBytes: residentBytes(), ...(memory ? { watched: watchedMemory(memory()) } : {}) },
+    memory: { residentBytes: residentBytes(), ...(memory ? { watched: watchedMemory(memory) } : {}) },
     models: models.map(({ manifest: { name, version } }) => ({
       model: name,
       version,

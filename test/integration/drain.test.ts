@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { consumerGroup, partitionKeys } from '../../contracts/keys.js';
 import { loadConfig } from '../../backend/config.js';
+import { startRedis } from '../../infra/setup/start-redis.js';
 import { picture } from '../pictures.js';
 import { preparedModels } from '../prepared-models.js';
+import { serverBinary } from '../redis.js';
 import { isReady, startPart } from './processes.js';
 import { leftovers, nothingLeft, predict, testSystem, until, type Answered } from './system.js';
 
@@ -59,6 +61,16 @@ test('SIGTERM under load loses nothing: what is held is finished, the rest goes 
   );
   staying.child.kill('SIGTERM');
   assert.equal(await staying.exited, 0);
+});
+
+test('a backend that holds nothing drains cleanly also while Redis is away', async () => {
+  const redis = await startRedis({ role: 'stream', binary: await serverBinary(), appendOnly: false });
+  const alone = backend('alone', { REDIS_URL: redis.url });
+  await alone.line(isReady);
+  await redis.stop();
+  await alone.line(({ msg }) => String(msg).includes('Redis'));
+  alone.child.kill('SIGTERM');
+  assert.equal(await alone.exited, 0, alone.output());
 });
 
 test('a drain with a real session ends in time and cleanly, in the midst of runs', async () => {
