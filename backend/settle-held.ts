@@ -80,7 +80,8 @@ function account(deps: ConsumerDeps, settled: readonly Settled[]): void {
   const manifest = settled[0]?.outcome.delivery.model.manifest;
   if (!manifest) return;
   const { name: model, version } = manifest;
-  deps.metrics.dead.add(byReason.get('dead') ?? 0, { model });
+  const dead = byReason.get('dead');
+  if (dead !== undefined) deps.metrics.dead.add(dead, { model });
   for (const [outcome, count] of byReason)
     deps.metrics.inferences.add(count, { model, model_version: version, outcome });
 }
