@@ -11,13 +11,13 @@ export interface TestRunOptions {
   readonly root: string;
   readonly env: NodeJS.ProcessEnv;
   readonly step: Terminal['step'];
-  /** `check` leaves out what lies in a folder called integration; `long` runs all with larger sizes, and leaves out lint and format. */
+  /** `check` leaves out what lies in a folder called integration; `long` runs the files called NAME.long.test with larger sizes. */
   readonly extent: 'check' | 'test' | 'long';
   /** Parts of paths; where there are any, only the test files that contain one of them are run. */
   readonly only: readonly string[];
 }
 
-/** Test files that run at a time, unless they start whole systems: most of them wait for servers most of the time. */
+/** Test files that run at a time: most of them wait for servers most of the time. */
 const filesAtOnce = 2;
 
 /** Minutes that all test files together may take. */
@@ -53,15 +53,19 @@ export async function testRun(options: TestRunOptions): Promise<void> {
   };
   const endBy = performance.now() + limitMinutes[extent] * 60_000;
   const run = (those: readonly string[], atOnce: number) => runTests(root, those, testEnv, endBy, atOnce);
-  // Whole systems are tested one at a time, since they load the machine themselves.
   await run(
-    files.filter((file) => !isWhole(file)),
+    files.filter((file) => !isAlone(file)),
     filesAtOnce,
   );
-  await run(files.filter(isWhole), 1);
+  await run(files.filter(isAlone), 1);
 }
 
-const isWhole = (path: string) => path.startsWith('integration/') || path.includes('/integration/');
+const within = (folder: string) => (path: string) => path.startsWith(`${folder}/`) || path.includes(`/${folder}/`);
+/** Starts a whole system. */
+const isWhole = within('integration');
+/** Loads the machine so that nothing else should run beside it. */
+const isAlone = within('alone');
+const isLong = (path: string) => path.endsWith('.long.test.js');
 
 /** Test files of the build, those that need a whole system last. */
 export function testFiles(dir: string, extent: TestRunOptions['extent'], only: readonly string[]): string[] {
@@ -69,6 +73,7 @@ export function testFiles(dir: string, extent: TestRunOptions['extent'], only: r
     .map((path) => path.replaceAll('\\', '/'))
     .filter((path) => path.endsWith('.test.js'))
     .filter((path) => extent !== 'check' || !isWhole(path))
+    .filter((path) => extent !== 'long' || isLong(path))
     .filter((path) => only.length === 0 || only.some((part) => path.includes(part)))
     .sort((a, b) => Number(isWhole(a)) - Number(isWhole(b)) || (a < b ? -1 : 1))
     .map((path) => join(dir, path));

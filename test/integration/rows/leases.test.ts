@@ -193,14 +193,17 @@ test('row 9: after a thousand runs that threw nothing is pending, and what the d
 test('row 17: a picture that kills its process becomes a dead letter, its caller is told, and its batch-mates succeed', async () => {
   const model = 'deadly';
   const deaths: string[] = [];
-  const watch = { going: true };
+  const watch = new AbortController();
+  const isOver = () => watch.signal.aborted;
   /** Whoever watches over a backend starts it again. */
   const kept = async (name: string) => {
-    for (let life = 1; watch.going; life++) {
+    for (let life = 1; !isOver(); life++) {
       const one: TestProcess = await backendProcess(`${name}-${life}`, {
         ...{ models: [model], baseMs: 20, maxBatch: 8, killOn: 'ends its process' },
       });
       running.add(one);
+      // All is over since it was begun, and nobody else will end it.
+      if (isOver()) one.child.kill('SIGKILL');
       const end = await one.exited;
       running.delete(one);
       if (end === 'SIGKILL') deaths.push(`${name}-${life}`);
@@ -216,7 +219,7 @@ test('row 17: a picture that kills its process becomes a dead letter, its caller
   const names = [...numbered(7), 'ends its process', ...numbered(15).slice(7)];
   const answers = await Promise.all(ask(url, model, names));
   const died = [...deaths];
-  watch.going = false;
+  watch.abort();
   for (const { child } of running) child.kill('SIGKILL');
   await Promise.all(lives);
 

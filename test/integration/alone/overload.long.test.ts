@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accountOf, capacity, device, returnsOf, runCallers } from '../overload/run.js';
-import { isReady, startPart } from './processes.js';
-import { leftovers, nothingLeft, testSystem } from './system.js';
+import { accountOf, capacity, device, returnsOf, runCallers } from '../../overload/run.js';
+import { isReady, startPart } from '../processes.js';
+import { leftovers, nothingLeft, testSystem } from '../system.js';
 
 const system = await testSystem();
 const model = 'overloaded';

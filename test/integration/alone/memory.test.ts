@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { simulatedModel } from '../../backend/model/simulated-model.js';
-import { liveConsumers } from '../../contracts/register.js';
-import { scrape } from '../exposition.js';
-import { picture } from '../pictures.js';
-import { isReady, startPart } from './processes.js';
-import { predict, servedBy, testSystem, until } from './system.js';
+import { simulatedModel } from '../../../backend/model/simulated-model.js';
+import { liveConsumers } from '../../../contracts/register.js';
+import { scrape } from '../../exposition.js';
+import { picture } from '../../pictures.js';
+import { isReady, startPart } from '../processes.js';
+import { predict, servedBy, testSystem, until } from '../system.js';
 
 const system = await testSystem();
 const mebibyte = 1024 * 1024;
