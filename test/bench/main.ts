@@ -1,73 +1,59 @@
-/** `npm run bench -- NAME`: measures and prints a table; without a name, everything there is. */
-import { writeFileSync } from 'node:fs';
+/** `npm run bench -- NAME…`: measures, prints a table, and writes every round and the charts; without a name, all. */
+import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
-import { machine, runCrossing, type Round } from './crossing/run.js';
+import { ensureRedisServer } from '../../infra/setup/redis-server.js';
+import { VoidRun, type Bench, type BenchOptions } from './bench.js';
+import { benches } from './benches.js';
+import { keep } from './keep.js';
+import { machine, machineLine } from './machine.js';
+import { goalLines, isMet, table } from './table.js';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     rounds: { type: 'string', default: '5' },
-    tasks: { type: 'string', default: '20000' },
-    callers: { type: 'string', default: '64' },
-    cache: { type: 'string', default: 'both' },
-    json: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+    out: { type: 'string', default: join('.cache', 'bench') },
   },
 });
 
-const known = ['crossing'];
-const wanted = positionals.length > 0 ? positionals : known;
-const unknown = wanted.find((name) => !known.includes(name));
-if (unknown !== undefined) {
-  console.error(`there is no bench "${unknown}"; there are: ${known.join(', ')}`);
-  process.exit(2);
-}
-await crossing();
+const say = (what: string) => console.error(`  ${what}`);
+const wanted = chosen(positionals);
+const redis = await ensureRedisServer(join('.cache', 'redis'), say);
+// What starts servers asks for the program by this name.
+process.env['SAMPAN_TEST_REDIS_BIN'] = redis.binary;
+const here = machine(redis.binary);
+const options: BenchOptions = { rounds: Number(values.rounds), quick: values.quick, say };
+const missed: string[] = [];
+for (const bench of wanted) await runBench(bench);
+console.log(`\n${machineLine(here)}`);
+console.log(`median (least–most) of ${String(options.rounds)} interleaved rounds`);
+if (values.quick) console.log('quick: the sizes were small, and the figures prove nothing');
+if (missed.length > 0) console.log(`goals were missed or void in: ${missed.join(', ')}`);
 
-async function crossing(): Promise<void> {
-  const sizes = { rounds: Number(values.rounds), tasks: Number(values.tasks), callers: Number(values.callers) };
-  const variants = values.cache === 'both' ? [false, true] : [values.cache === 'on'];
-  const all: Record<string, readonly Round[]> = {};
-  for (const cache of variants) {
-    console.log(
-      `\ncrossing, ${String(sizes.callers)} callers, 20 kB, no inference, 1 % tracing, cache ${cache ? 'on' : 'off'}`,
-    );
-    const rounds = await runCrossing({ ...sizes, cache });
-    all[cache ? 'cache on' : 'cache off'] = rounds;
-    printTable(rounds);
+async function runBench(bench: Bench): Promise<void> {
+  console.log(`\n## ${bench.name}\n\n${bench.about}\n`);
+  try {
+    const measured = await bench.run(options);
+    const lines = [...table(measured), '', ...goalLines(measured.goals), ...measured.remarks];
+    const settings = Object.entries(measured.settings).map(([name, value]) => `${name}=${String(value)}`);
+    console.log([...lines, '', `settings: ${settings.join(' ')}`].join('\n'));
+    const written = keep(values.out, bench, options.rounds, here, measured);
+    console.log(`written: ${written.map((file) => relative(process.cwd(), file)).join(', ')}`);
+    if (!measured.goals.every(isMet)) missed.push(bench.name);
+  } catch (error) {
+    if (!(error instanceof VoidRun)) throw error;
+    console.log(`VOID: ${error.message}`);
+    missed.push(bench.name);
   }
-  console.log(`\n${machine()}; CPU in µs per task, median (min–max) of ${String(sizes.rounds)} interleaved rounds`);
-  if (values.json !== undefined) writeFileSync(values.json, JSON.stringify(all, null, 2));
 }
 
-function printTable(rounds: readonly Round[]): void {
-  const columns = [
-    'edgeMicros',
-    'consumerMicros',
-    'redisMicros',
-    'totalMicros',
-    'tasksPerSecond',
-    'p50Ms',
-    'p99Ms',
-  ] as const;
-  console.log(['side', ...columns].map((name) => name.padStart(18)).join(''));
-  for (const side of new Set(rounds.map((round) => round.side))) {
-    const own = rounds.filter((round) => round.side === side);
-    const cells = columns.map((column) => spread(own.map((round) => round[column])));
-    console.log([side, ...cells].map((cell) => cell.padStart(18)).join(''));
-  }
-  const ratios = ratioPerRound(rounds);
-  console.log(`CPU per task, sampan / bare loop, round by round: ${spread(ratios, 2)}`);
-}
-
-function ratioPerRound(rounds: readonly Round[]): number[] {
-  const ours = rounds.filter((round) => round.side === 'sampan');
-  const bare = rounds.filter((round) => round.side !== 'sampan');
-  return ours.map((round, i) => round.totalMicros / (bare[i]?.totalMicros ?? NaN));
-}
-
-function spread(values: readonly number[], digits = 0): string {
-  const sorted = [...values].sort((a, b) => a - b);
-  const shown = (value: number | undefined) =>
-    (value ?? NaN).toFixed(value !== undefined && value < 20 && digits === 0 ? 1 : digits);
-  return `${shown(sorted[Math.floor(sorted.length / 2)])} (${shown(sorted[0])}–${shown(sorted.at(-1))})`;
+function chosen(names: readonly string[]): readonly Bench[] {
+  if (names.length === 0) return benches.filter(({ name }) => name !== 'device');
+  return names.map((name) => {
+    const found = benches.find((bench) => bench.name === name);
+    if (found) return found;
+    console.error(`there is no bench "${name}"; there are: ${benches.map((bench) => bench.name).join(', ')}`);
+    process.exit(2);
+  });
 }

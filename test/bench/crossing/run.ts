@@ -1,6 +1,6 @@
 import { availableParallelism, cpus, totalmem } from 'node:os';
 import { Redis } from 'ioredis';
-import { startOtlpSink } from './otlp-sink.js';
+import { startOtlpSink } from '../otlp-sink.js';
 import { startParty, type Party } from './parties.js';
 import { serverBinary } from '../../redis.js';
 import { startRedis, type RunningRedis } from '../../../infra/setup/start-redis.js';
