@@ -1,6 +1,6 @@
 import { Failure } from '../contracts/failure.js';
 import { partitionKeys } from '../contracts/keys.js';
-import { failedResult } from '../contracts/result.js';
+import { encodeResult, failedResult } from '../contracts/result.js';
 import type { ConsumerDeps } from './consumer.js';
 import type { Model } from './model/model.js';
 import { endTasks } from './settle.js';
@@ -24,7 +24,7 @@ export async function endDeleted(
   const ended = taskIds.filter((_, i) => deleted.has(ledgers[i]?.split(' ', 1)[0] ?? ''));
   deps.log.error({ stream, entryIds, taskIds: ended }, 'entries were deleted while they were pending');
   const failure = new Failure('task_lost', 'the entry of the task was deleted');
-  const result = failedResult(failure, 'task_lost', '');
+  const result = encodeResult(failedResult(failure, 'task_lost', ''));
   await endTasks(
     deps.settle,
     { model: name, lane: 'normal' },

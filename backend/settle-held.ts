@@ -74,8 +74,11 @@ function account(deps: ConsumerDeps, settled: readonly Settled[]): void {
       deps.metrics.queueSeconds.record(queueMs / 1000, { model: delivery.model.manifest.name });
     }
     const ended = left ? reason : 'gone';
+    // Every request stands in the edge's access log; here the usual end would cost more than all other accounting.
+    const level = ended === 'succeeded' ? 'debug' : 'info';
+    if (!deps.log.isLevelEnabled(level)) continue;
     const code = result.outcome === 'failed' ? result.code : undefined;
-    deps.log.info({ taskId, bytes, outcome: ended, code, queueMs, decodeMs, inferMs, memoryChange }, 'task left');
+    deps.log[level]({ taskId, bytes, outcome: ended, code, queueMs, decodeMs, inferMs, memoryChange }, 'task left');
   }
   const manifest = settled[0]?.outcome.delivery.model.manifest;
   if (!manifest) return;

@@ -4,7 +4,7 @@ import { cacheSeconds, encodeCached } from '../contracts/cached.js';
 import { cacheKey, replyChannel } from '../contracts/keys.js';
 import { canonicalParams } from '../contracts/params.js';
 import { encodeReplies, type Reply } from '../contracts/reply.js';
-import { encodeResult, type Result, type Succeeded } from '../contracts/result.js';
+import { encodeResult, type Succeeded } from '../contracts/result.js';
 import { leave, type Leaving, type LeavingFrom } from '../contracts/scripts/leave.js';
 import { workKey, type TaskSpec } from '../contracts/task.js';
 import type { Outcome } from './executor.js';
@@ -41,17 +41,17 @@ export async function settle(deps: SettleDeps, outcomes: readonly Outcome[]): Pr
   const lefts = await endTasks(
     deps,
     { model: model.manifest.name, lane },
-    outcomes.map(({ delivery: { taskId, entryId }, reason, result, deadLetter }) => ({
-      ...{ taskId, entryId, reason, result, deadLetter },
-    })),
+    outcomes.map(({ delivery: { taskId, entryId }, reason, result, deadLetter }) => {
+      return { taskId, entryId, reason, result: encodeResult(result), deadLetter };
+    }),
   );
   const settled = outcomes.map((outcome, i) => ({ outcome, left: lefts[i] ?? false }));
   rememberAnswers(deps, settled);
   return settled;
 }
 
-/** A task's end, and what its waiters are told. */
-export type TaskEnd = Omit<Leaving, 'result'> & { readonly result: Result };
+/** A task's end, and what its waiters are told, as encodeResult wrote it. */
+export type TaskEnd = Leaving & { readonly result: Buffer };
 
 /** Ends tasks of one lane and tells the edges that wait for them; answers for each whether it left now. */
 export async function endTasks(
@@ -61,11 +61,10 @@ export async function endTasks(
 ): Promise<readonly boolean[]> {
   if (tasks.length === 0) return [];
   const { resultSeconds, deadSeconds } = deps;
-  const leavings = tasks.map((task) => ({ ...task, result: encodeResult(task.result) }));
   const kept = { keepResultMs: resultSeconds * 1000, keepDeadMs: deadSeconds * 1000 };
-  const ends = await leave(deps.client, { ...from, ...kept }, leavings);
+  const ends = await leave(deps.client, { ...from, ...kept }, tasks);
   const byEdge = new Map<string, Reply[]>();
-  leavings.forEach(({ taskId, result }, i) => {
+  tasks.forEach(({ taskId, result }, i) => {
     const end = ends[i];
     if (end?.how !== 'left') return;
     for (const edge of end.edges) {

@@ -75,7 +75,7 @@ test('a backend that holds nothing drains cleanly also while Redis is away', asy
 
 test('a drain with a real session ends in time and cleanly, in the midst of runs', async () => {
   const real = startPart('backend/main.js', {
-    ...{ ...system.env, SAMPAN_LOG_LEVEL: 'info', SAMPAN_CONSUMER: 'real', MODELS: 'nsfw' },
+    ...{ ...system.env, SAMPAN_LOG_LEVEL: 'debug', SAMPAN_CONSUMER: 'real', MODELS: 'nsfw' },
     MODEL_DIR: await preparedModels(),
   });
   await real.line(isReady);

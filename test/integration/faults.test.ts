@@ -148,7 +148,7 @@ test('a backend that cannot start takes nothing from the stream and is not in th
 
 test('a drain that takes too long begins no further run, says so by its exit code, and leaves the rest pending', async () => {
   const backend = startPart('backend/main.js', {
-    ...{ ...system.env, SAMPAN_LOG_LEVEL: 'info', SAMPAN_CONSUMER: 'slow', SAMPAN_DRAIN_SECONDS: '1' },
+    ...{ ...system.env, SAMPAN_LOG_LEVEL: 'debug', SAMPAN_CONSUMER: 'slow', SAMPAN_DRAIN_SECONDS: '1' },
     SAMPAN_SIMULATED_DEVICE: JSON.stringify({ models: ['slow'], baseMs: 1500, maxBatch: 1 }),
   });
   await backend.line(isReady);

@@ -27,7 +27,7 @@ test('two backends on one stream share the work, every request is answered once,
   const simulated = JSON.stringify({ models: ['shared'], baseMs: 4, perImageMs: 1, maxBatch: 8 });
   const backends = ['one', 'two'].map((name) =>
     startPart('backend/main.js', {
-      ...{ ...system.env, SAMPAN_LOG_LEVEL: 'info' },
+      ...{ ...system.env, SAMPAN_LOG_LEVEL: 'debug' },
       ...{ SAMPAN_CONSUMER: name, SAMPAN_SIMULATED_DEVICE: simulated },
     }),
   );
