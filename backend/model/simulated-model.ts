@@ -188,9 +188,9 @@ function predictLabel(manifest: ModelManifest, raw: RawOutput, image: DecodedIma
 }
 
 /** Bytes looked at from either end: enough to tell test images apart, little enough to leave benchmarks alone. */
-const checksumReach = 128;
+const checksumReach = 512;
 
-/** FNV-1a (32 bits) of the length and the first and last 128 bytes. */
+/** FNV-1a (32 bits) of the length and the first and last 512 bytes. */
 function checksum(image: Uint8Array): number {
   let hash = Math.imul(0x811c9dc5 ^ image.length, 0x01000193);
   const headEnd = Math.min(checksumReach, image.length);
