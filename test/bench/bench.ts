@@ -36,6 +36,8 @@ export const chartSchema = z.strictObject({
   title: z.string(),
   /** The column that is drawn: a bar per side, or with points a line per side. */
   key: z.string(),
+  /** At which point, where bars of one point are wanted. */
+  point: z.number().optional(),
   /** What the points are, with the unit; logarithmic where they span decades. */
   axis: z.string().optional(),
   logarithmic: z.boolean().optional(),

@@ -32,10 +32,13 @@ const sidesOf = (rounds: readonly Round[], key: string) => [
   ...new Set(rounds.filter(({ values }) => values[key] !== undefined).map(({ side }) => side)),
 ];
 
-function bars({ key }: Chart, rounds: readonly Round[]): Drawn {
-  const sides = sidesOf(rounds, key);
+function bars({ key, point }: Chart, rounds: readonly Round[]): Drawn {
+  const sides = sidesOf(
+    rounds.filter((round) => round.point === point),
+    key,
+  );
   const height = top + sides.length * 40 + 16;
-  const spreads = sides.map((side) => spread(figures(rounds, side, key)));
+  const spreads = sides.map((side) => spread(figures(rounds, side, key, point)));
   const x = scaleLinear([0, Math.max(...spreads.map(({ most }) => most))], [left, width - right]).nice();
   const y = scaleBand(sides, [top, height - 16]).padding(0.3);
   const parts = sides.flatMap((side, i) => {

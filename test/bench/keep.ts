@@ -1,28 +1,59 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Bench, Measured } from './bench.js';
+import * as z from 'zod';
+import { measuredSchema, type Bench, type Measured } from './bench.js';
 import { drawChart } from './chart.js';
-import type { Machine } from './machine.js';
+import { machineLine, machineSchema, type Machine } from './machine.js';
+import { goalLines, table } from './table.js';
 
 /** What is written of a bench: every round, and all that is needed to doubt them. */
-export interface Kept {
-  readonly bench: string;
-  readonly about: string;
-  readonly at: string;
-  readonly rounds: number;
-  readonly machine: Machine;
-  readonly measured: Measured;
-}
+const keptSchema = z.strictObject({
+  bench: z.string(),
+  about: z.string(),
+  at: z.string(),
+  rounds: z.int(),
+  machine: machineSchema,
+  measured: measuredSchema,
+});
+type Kept = z.infer<typeof keptSchema>;
 
-/** Writes NAME.json and one NAME-CHART.svg per chart into a folder; says what it wrote. */
+/** Writes NAME.json and one NAME-CHART.svg per chart into a folder; answers the paths. */
 export function keep(folder: string, bench: Bench, rounds: number, machine: Machine, measured: Measured): string[] {
   mkdirSync(folder, { recursive: true });
   const { name, about } = bench;
   const kept: Kept = { bench: name, about, at: new Date().toISOString(), rounds, machine, measured };
   const files = [
     [`${name}.json`, `${JSON.stringify(kept, null, 1)}\n`] as const,
-    ...measured.charts.map((chart) => [`${name}-${chart.name}.svg`, drawChart(chart, measured.rounds)] as const),
+    ...measured.charts.map((chart) => [chartFile(name, chart.name), drawChart(chart, measured.rounds)] as const),
   ];
   for (const [file, text] of files) writeFileSync(join(folder, file), text);
   return files.map(([file]) => join(folder, file));
+}
+
+const chartFile = (bench: string, chart: string) => `${bench}-${chart}.svg`;
+
+/**
+ * Writes README.md into a folder of kept benches: of each its table, goals, charts and settings.
+ * @param order names of benches, as they are to stand
+ */
+export function summarize(folder: string, order: readonly string[]): void {
+  const found = readdirSync(folder)
+    .filter((file) => file.endsWith('.json'))
+    .map((file) => keptSchema.parse(JSON.parse(readFileSync(join(folder, file), 'utf8'))))
+    .sort((a, b) => order.indexOf(a.bench) - order.indexOf(b.bench));
+  const head = ['# Figures', '', 'Written by `npm run bench`; each JSON file here holds every round of a bench.', ''];
+  writeFileSync(join(folder, 'README.md'), [...head, ...found.flatMap(chapter)].join('\n'));
+}
+
+function chapter({ bench, about, at, rounds, machine, measured }: Kept): string[] {
+  const settings = Object.entries(measured.settings).map(([name, value]) => `${name}=${String(value)}`);
+  return [
+    ...[`## ${bench}`, '', about, '', ...table(measured), ''],
+    ...goalLines(measured.goals).map((line) => `- ${line}`),
+    ...(measured.goals.length > 0 ? [''] : []),
+    ...measured.remarks.flatMap((remark) => [remark, '']),
+    ...measured.charts.flatMap(({ name, title }) => [`![${title}](${chartFile(bench, name)})`, '']),
+    ...[`Median (least–most) of ${String(rounds)} interleaved rounds, ${at}; ${machineLine(machine)}.`, ''],
+    ...[`\`${settings.join(' ')}\``, ''],
+  ];
 }

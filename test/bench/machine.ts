@@ -2,17 +2,19 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, release, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import * as z from 'zod';
 
 /** Where and with what a bench ran. */
-export interface Machine {
-  readonly cpu: string;
-  readonly cores: number;
-  readonly memoryGiB: number;
-  readonly kernel: string;
-  readonly node: string;
-  readonly redis: string;
-  readonly packages: Readonly<Record<string, string>>;
-}
+export const machineSchema = z.strictObject({
+  cpu: z.string(),
+  cores: z.int(),
+  memoryGiB: z.int(),
+  kernel: z.string(),
+  node: z.string(),
+  redis: z.string(),
+  packages: z.record(z.string(), z.string()),
+});
+export type Machine = z.infer<typeof machineSchema>;
 
 const measuredPackages = ['hono', '@hono/node-server', 'ioredis', 'onnxruntime-node', 'sharp', 'bullmq'];
 

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { ensureRedisServer } from '../../infra/setup/redis-server.js';
 import { VoidRun, type Bench, type BenchOptions } from './bench.js';
 import { benches } from './benches.js';
-import { keep } from './keep.js';
+import { keep, summarize } from './keep.js';
 import { machine, machineLine } from './machine.js';
 import { goalLines, isMet, table } from './table.js';
 
@@ -40,6 +40,10 @@ async function runBench(bench: Bench): Promise<void> {
     console.log([...lines, '', `settings: ${settings.join(' ')}`].join('\n'));
     const written = keep(values.out, bench, options.rounds, here, measured);
     console.log(`written: ${written.map((file) => relative(process.cwd(), file)).join(', ')}`);
+    summarize(
+      values.out,
+      benches.map(({ name }) => name),
+    );
     if (!measured.goals.every(isMet)) missed.push(bench.name);
   } catch (error) {
     if (!(error instanceof VoidRun)) throw error;
