@@ -32,12 +32,12 @@ async function startCaller(): Promise<void> {
     await client.xadd(stream, '*', 'id', id, 'image', image);
     await replied;
   };
-  obey(
-    ({ callers, tasks, imageBytes }) => callLoad(callers, tasks, imageBytes, task),
-    async () => {
+  obey({
+    load: (command) => callLoad(command, task),
+    stop: async () => {
       await Promise.all([client.quit(), subscriber.quit()]);
     },
-  );
+  });
 }
 
 async function startWorker(): Promise<void> {
@@ -45,10 +45,12 @@ async function startWorker(): Promise<void> {
   const blocking = new Redis(url);
   await client.xgroup('CREATE', stream, group, '0', 'MKSTREAM').catch(() => undefined);
   const stop = new AbortController();
-  obey(undefined, async () => {
-    stop.abort();
-    blocking.disconnect();
-    await client.quit();
+  obey({
+    stop: async () => {
+      stop.abort();
+      blocking.disconnect();
+      await client.quit();
+    },
   });
   while (!stop.signal.aborted) {
     const reply = await blocking

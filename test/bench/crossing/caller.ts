@@ -78,11 +78,11 @@ const task = async (image: Buffer): Promise<void> => {
   if (result.outcome !== 'succeeded') throw new Error(`a task failed: ${result.code} ${result.detail}`);
 };
 
-obey(
-  ({ callers, tasks, imageBytes }) => callLoad(callers, tasks, imageBytes, task),
-  async () => {
+obey({
+  load: (command) => callLoad(command, task),
+  stop: async () => {
     waiter.close();
     for (const one of [client, subscriber, cacheClient]) one?.disconnect();
     await telemetry.shutdown();
   },
-);
+});
