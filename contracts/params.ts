@@ -40,6 +40,21 @@ export interface Params {
  * @throws Failure invalid_params, naming what is wrong and what is allowed
  */
 export function parseParams(manifest: ModelManifest, given: Readonly<Record<string, unknown>>): Params {
+  return Object.keys(given).length === 0 ? defaultParams(manifest) : readParams(manifest, given);
+}
+
+const defaults = new WeakMap<ModelManifest, Params>();
+
+/** Most requests give none; a manifest's own are made once. */
+function defaultParams(manifest: ModelManifest): Params {
+  const known = defaults.get(manifest);
+  if (known) return known;
+  const made = Object.freeze(readParams(manifest, {}));
+  defaults.set(manifest, made);
+  return made;
+}
+
+function readParams(manifest: ModelManifest, given: Readonly<Record<string, unknown>>): Params {
   const schema = paramsSchemas[manifest.task];
   const allowed = Object.keys(schema.shape);
   const unknown = Object.keys(given).filter((name) => !allowed.includes(name));

@@ -1,9 +1,9 @@
-import { Hono, type Handler } from 'hono';
+import { Hono } from 'hono';
 import { Failure } from '../contracts/failure.js';
 import type { EdgeDeps } from './deps.js';
-import { observe } from './middleware/observe.js';
+import { observed } from './middleware/observe.js';
 import { problem } from './problem.js';
-import type { EdgeEnv } from './request.js';
+import type { EdgeEnv, Handle } from './request.js';
 import { live, ready } from './routes/health.js';
 import { lookup } from './routes/lookup.js';
 import { listModels, showModel } from './routes/models.js';
@@ -12,12 +12,8 @@ import { predict } from './routes/predict.js';
 /** The edge's HTTP interface; runs wherever Hono does, with what the runtime needs in `deps`. */
 export function createApp(deps: EdgeDeps): Hono<EdgeEnv> {
   const app = new Hono<EdgeEnv>();
-  const resource = (method: 'GET' | 'POST', path: string, handler: Handler<EdgeEnv>) => {
-    app.use(path, observe(deps, path));
-    app.on(method, path, handler);
-    app.all(path, refuseMethod(deps, method === 'GET' ? 'GET, HEAD' : method));
-  };
-  app.onError((error, c) => problem(deps, c, error));
+  const resource = (method: 'GET' | 'POST', path: string, handle: Handle) =>
+    app.all(path, observed(deps, path, onlyFor(deps, method === 'GET' ? ['GET', 'HEAD'] : [method], handle)));
 
   resource('POST', '/v1/models/:model/predict', predict(deps));
   resource('GET', '/v1/models/:model/results/:md5', lookup(deps));
@@ -25,14 +21,18 @@ export function createApp(deps: EdgeDeps): Hono<EdgeEnv> {
   resource('GET', '/v1/models', listModels(deps));
   resource('GET', '/healthz', live());
   resource('GET', '/readyz', ready(deps));
-  app.all('*', observe(deps, 'none'), (c) => {
-    throw new Failure('route_not_found', `no route for ${c.req.path.slice(0, 128)}`);
-  });
+  app.notFound(
+    observed(deps, 'none', (c) => {
+      throw new Failure('route_not_found', `no route for ${c.req.path.slice(0, 128)}`);
+    }),
+  );
   return app;
 }
 
-function refuseMethod(deps: EdgeDeps, allow: string): Handler<EdgeEnv> {
+function onlyFor(deps: EdgeDeps, methods: readonly string[], handle: Handle): Handle {
+  const allow = methods.join(', ');
   return (c) => {
+    if (methods.includes(c.req.method)) return handle(c);
     const failure = new Failure('method_not_allowed', `${c.req.method} is not allowed here, only ${allow}`);
     return problem(deps, c, failure, { allow });
   };

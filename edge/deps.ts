@@ -2,6 +2,7 @@ import type { Buffer } from 'node:buffer';
 import type { Tracer } from '@opentelemetry/api';
 import type { AccessRecord } from './access-log.js';
 import type { Principal } from './authenticate.js';
+import type { OnPiece } from './body/read-body.js';
 import type { Cache } from './cache.js';
 import type { EdgeConfig } from './config.js';
 import type { Cross } from './crossing.js';
@@ -25,8 +26,8 @@ export interface EdgeDeps {
   readonly config: EdgeConfig;
   readonly clock: Clock;
   authenticate(c: EdgeContext): Principal | Promise<Principal>;
-  /** The whole body. @throws Failure body_too_large | body_incomplete */
-  readBody(c: EdgeContext, maxBytes: number): Promise<Buffer>;
+  /** The whole body; its pieces are told of as they arrive. @throws Failure body_too_large | body_incomplete */
+  readBody(c: EdgeContext, maxBytes: number, onPiece?: OnPiece): Promise<Buffer>;
   clientAddress(c: EdgeContext): string;
   readonly cross: Cross;
   readonly cache: Cache;

@@ -24,3 +24,6 @@ export interface EdgeEnv {
   Variables: { request: RequestState };
 }
 export type EdgeContext = Context<EdgeEnv>;
+
+/** Answers a request, or throws a Failure. */
+export type Handle = (c: EdgeContext) => Response | Promise<Response>;

@@ -22,6 +22,7 @@ export async function decodeImage(
     // 'error' refuses what is cut off or cannot be decoded, and lets pass what viewers show as well, such as stray bytes
     // between markers, which the default would refuse.
     const source = sharp(image, { limitInputPixels, failOn: 'error', sequentialRead: true, pages: 1 });
+    // Both ask the same instance: a clone would copy the encoded image.
     const [pixels, { autoOrient }] = await Promise.all([modelPixels(source, input), source.metadata()]);
     if (pixels.length !== input.width * input.height * channels) {
       throw new Failure(
@@ -42,7 +43,6 @@ function modelPixels(
   { width, height, fit, kernel, background }: ModelManifest['input'],
 ): Promise<Buffer> {
   return source
-    .clone()
     .autoOrient()
     .flatten({ background })
     .resize({ width, height, fit, kernel, background })

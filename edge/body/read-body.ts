@@ -2,11 +2,14 @@ import { Buffer } from 'node:buffer';
 import { Failure } from '../../contracts/failure.js';
 import type { EdgeContext } from '../request.js';
 
+/** Told of each piece of a body as it arrives. */
+export type OnPiece = (piece: Uint8Array) => void;
+
 /**
  * Reads a request's whole body through web streams, which every runtime has.
  * @throws Failure body_too_large | body_incomplete
  */
-export async function readBody(c: EdgeContext, maxBytes: number): Promise<Buffer> {
+export async function readBody(c: EdgeContext, maxBytes: number, onPiece?: OnPiece): Promise<Buffer> {
   refuseAnnounced(c.req.header('content-length'), maxBytes);
   const stream: ReadableStream<Uint8Array> | null = c.req.raw.body;
   if (!stream) return Buffer.alloc(0);
@@ -17,6 +20,7 @@ export async function readBody(c: EdgeContext, maxBytes: number): Promise<Buffer
       length += chunk.length;
       if (length > maxBytes) throw tooLarge(`more than ${maxBytes}`, maxBytes);
       chunks.push(chunk);
+      onPiece?.(chunk);
     }
   } catch (error) {
     throw error instanceof Failure ? error : incomplete(length);

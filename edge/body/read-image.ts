@@ -2,6 +2,7 @@ import type { Buffer } from 'node:buffer';
 import * as z from 'zod';
 import { Failure } from '../../contracts/failure.js';
 import type { EdgeDeps } from '../deps.js';
+import { digestsOf, startDigests, type Digests } from '../digest.js';
 import { addGiven, type Given } from '../query.js';
 import type { EdgeContext } from '../request.js';
 import { decodeBase64 } from './base64.js';
@@ -13,6 +14,8 @@ export interface Upload {
   readonly image: Buffer;
   /** Parameters that stand in the body. */
   readonly given: Given;
+  /** To be asked once. */
+  readonly digests: () => Digests;
 }
 
 /** What a form or a JSON body may hold beside the image. */
@@ -40,7 +43,8 @@ export async function readUpload(deps: EdgeDeps, c: EdgeContext): Promise<Upload
 async function readForm(deps: EdgeDeps, c: EdgeContext, type: string, boundary: string | undefined): Promise<Upload> {
   const limit = deps.config.maxBodyBytes;
   if (type.startsWith('image/') || type === 'application/octet-stream') {
-    return { image: await deps.readBody(c, limit), given: noParams };
+    const digesting = startDigests();
+    return { image: await deps.readBody(c, limit, digesting.update), given: noParams, digests: digesting.end };
   }
   if (type === 'multipart/form-data') {
     if (boundary === undefined) throw new Failure('invalid_multipart', 'the content-type header has no boundary');
@@ -66,7 +70,7 @@ function fromMultipart(body: Buffer, boundary: string): Upload {
     }
   }
   if (!image) throw new Failure('image_missing', 'the form has no field "image"');
-  return { image, given };
+  return { image, given, digests: () => digestsOf(image) };
 }
 
 function paramText(name: string, isFile: boolean, data: Buffer): string {
@@ -87,7 +91,8 @@ function fromJson(body: Buffer): Upload {
     if (issue?.path[0] === 'image' && issue.input === undefined) throw imageMissing(parsed.error);
     throw new Failure('invalid_json', issue ? describe(issue) : 'not readable');
   }
-  return { image: decodeBase64(parsed.data.image), given: new Map(Object.entries(parsed.data.params ?? {})) };
+  const image = decodeBase64(parsed.data.image);
+  return { image, given: new Map(Object.entries(parsed.data.params ?? {})), digests: () => digestsOf(image) };
 }
 
 function isObject(value: unknown): value is object {

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { EdgeContext } from '../request.js';
-import { incomplete, refuseAnnounced, tooLarge } from './read-body.js';
+import { incomplete, refuseAnnounced, tooLarge, type OnPiece } from './read-body.js';
 
 /** What @hono/node-server hands on with a request. */
 export interface NodeBindings {
@@ -27,14 +27,14 @@ function isServerResponse(value: unknown): value is ServerResponse {
  * What comes beyond the limit is left to `discardRest`.
  * @throws Failure body_too_large | body_incomplete
  */
-export async function readNodeBody(c: EdgeContext, maxBytes: number): Promise<Buffer> {
+export async function readNodeBody(c: EdgeContext, maxBytes: number, onPiece?: OnPiece): Promise<Buffer> {
   const { incoming, outgoing } = nodeBindings(c);
   refuseAnnounced(incoming.headers['content-length'], maxBytes);
   if (incoming.headers.expect?.toLowerCase() === '100-continue') outgoing.writeContinue();
-  return collect(incoming, maxBytes);
+  return collect(incoming, maxBytes, onPiece);
 }
 
-function collect(incoming: IncomingMessage, maxBytes: number): Promise<Buffer> {
+function collect(incoming: IncomingMessage, maxBytes: number, onPiece?: OnPiece): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let length = 0;
@@ -42,6 +42,7 @@ function collect(incoming: IncomingMessage, maxBytes: number): Promise<Buffer> {
       length += chunk.length;
       chunks.push(chunk);
       if (length > maxBytes) settle(() => reject(tooLarge(`more than ${maxBytes}`, maxBytes)));
+      else onPiece?.(chunk);
     };
     const onEnd = () => settle(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
     const onCut = () => settle(() => reject(incomplete(length)));

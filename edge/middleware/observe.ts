@@ -1,21 +1,31 @@
 import { SpanStatusCode } from '@opentelemetry/api';
-import type { MiddlewareHandler } from 'hono';
 import type { EdgeDeps } from '../deps.js';
-import type { EdgeContext, EdgeEnv, RequestState } from '../request.js';
+import { problem } from '../problem.js';
+import type { EdgeContext, Handle, RequestState } from '../request.js';
 import { startRequestTrace } from '../telemetry.js';
 import { requestIdFrom } from './request-id.js';
 
 /**
- * Gives every request its id and its server span, and tells log, metrics and trace how it ended.
+ * A handler whose requests have their id and their server span, and whose log, metrics and trace tell how they ended.
+ * What it throws is answered as a problem. One handler for each path: where several match, Hono composes them anew.
  * @param endpoint pattern of the route: the only name of a path that becomes a label
  */
-export function observe(deps: EdgeDeps, endpoint: string): MiddlewareHandler<EdgeEnv> {
-  return async (c, next) => {
+export function observed(deps: EdgeDeps, endpoint: string, handle: Handle): (c: EdgeContext) => Promise<Response> {
+  return async (c) => {
     const request = begin(deps, c, endpoint);
     c.set('request', request);
-    await next();
-    end(deps, c, request, c.res.status);
+    const answer = await answerOf(deps, c, handle);
+    end(deps, c, request, answer.status);
+    return answer;
   };
+}
+
+async function answerOf(deps: EdgeDeps, c: EdgeContext, handle: Handle): Promise<Response> {
+  try {
+    return await handle(c);
+  } catch (error) {
+    return problem(deps, c, error);
+  }
 }
 
 function begin(deps: EdgeDeps, c: EdgeContext, endpoint: string): RequestState {

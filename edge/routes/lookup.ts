@@ -1,4 +1,3 @@
-import type { Handler } from 'hono';
 import { Failure } from '../../contracts/failure.js';
 import { canonicalParams, parseParams } from '../../contracts/params.js';
 import { md5Schema, sha256Schema, workKey } from '../../contracts/task.js';
@@ -7,20 +6,21 @@ import type { EdgeDeps } from '../deps.js';
 import { entityTag } from '../digest.js';
 import { findModel } from '../models.js';
 import { queryOf } from '../query.js';
-import type { EdgeEnv } from '../request.js';
+import type { Handle } from '../request.js';
 import { respond } from '../respond.js';
 import { identify } from './identify.js';
 
 /** `GET /v1/models/:model/results/:md5`: the answer that is kept for an image, without sending the image. */
-export function lookup(deps: EdgeDeps): Handler<EdgeEnv> {
+export function lookup(deps: EdgeDeps): Handle {
   return async (c) => {
     const request = c.get('request');
     const { scope } = await identify(deps, c);
-    const { name, version, ...manifest } = await findModel(deps.models, c.req.param('model') ?? '');
+    const manifest = await findModel(deps.models, c.req.param('model') ?? '');
+    const { name, version } = manifest;
     request.model = name;
     const { sha256: givenSha256, ...given } = Object.fromEntries(queryOf(c.req.url));
     const { md5, sha256 } = checkedDigests(deps.config, c.req.param('md5'), givenSha256);
-    const params = canonicalParams(parseParams({ name, version, ...manifest }, given));
+    const params = canonicalParams(parseParams(manifest, given));
     const answer = await deps.cache.find(
       workKey({ scope, model: name, version, canonicalParams: params, md5 }),
       sha256,

@@ -1,14 +1,13 @@
-import type { Handler } from 'hono';
 import type { ModelManifest } from '../../contracts/model.js';
 import { parseParams } from '../../contracts/params.js';
 import type { EdgeDeps } from '../deps.js';
 import { findModel } from '../models.js';
-import type { EdgeEnv } from '../request.js';
+import type { Handle } from '../request.js';
 import { respondJson } from '../respond.js';
 import { identify } from './identify.js';
 
 /** `GET /v1/models`: what can be asked here. */
-export function listModels(deps: EdgeDeps): Handler<EdgeEnv> {
+export function listModels(deps: EdgeDeps): Handle {
   return async (c) => {
     await identify(deps, c);
     if (deps.models.catalogue().size === 0) await deps.models.refresh();
@@ -18,7 +17,7 @@ export function listModels(deps: EdgeDeps): Handler<EdgeEnv> {
 }
 
 /** `GET /v1/models/:model`: all that is known about one model, and who serves it. */
-export function showModel(deps: EdgeDeps): Handler<EdgeEnv> {
+export function showModel(deps: EdgeDeps): Handle {
   return async (c) => {
     await identify(deps, c);
     const manifest = await findModel(deps.models, c.req.param('model') ?? '');

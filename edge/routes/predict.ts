@@ -1,5 +1,3 @@
-import type { Buffer } from 'node:buffer';
-import type { Handler } from 'hono';
 import { answerBytes } from '../../contracts/answer.js';
 import { Failure } from '../../contracts/failure.js';
 import type { ModelManifest } from '../../contracts/model.js';
@@ -9,26 +7,26 @@ import type { Principal } from '../authenticate.js';
 import { readUpload } from '../body/read-image.js';
 import type { Crossed } from '../crossing.js';
 import type { EdgeDeps } from '../deps.js';
-import { digestsOf, type Digests } from '../digest.js';
+import type { Digests } from '../digest.js';
 import { readImageHeader } from '../image/image-header.js';
 import { findServedModel } from '../models.js';
 import { mergeGiven, queryOf } from '../query.js';
-import type { EdgeContext, EdgeEnv } from '../request.js';
+import type { EdgeContext, Handle } from '../request.js';
 import { respond } from '../respond.js';
 import { identify } from './identify.js';
 import { startStopwatch, type Stopwatch } from './stopwatch.js';
 import { timeoutFrom } from './timeout.js';
 
 /** `POST /v1/models/:model/predict`: from a picture to what the model says about it. */
-export function predict(deps: EdgeDeps): Handler<EdgeEnv> {
+export function predict(deps: EdgeDeps): Handle {
   return async (c) => {
     const watch = startStopwatch(deps.clock);
     const principal = await identify(deps, c);
     const manifest = await findServedModel(deps.models, c.req.param('model') ?? '');
     const timeoutMs = timeoutFrom(c.req.header('x-timeout-ms'), deps.config);
-    const { image, params } = await readRequest(deps, c, manifest, watch);
+    const { image, params, readDigests } = await readRequest(deps, c, manifest, watch);
     const deadline = deps.clock.now() + timeoutMs;
-    const digests = digest(c, image, watch);
+    const digests = digest(c, readDigests, watch);
     const spec = specOf(principal, manifest, params, digests, image.length);
     const work = workKey({ ...spec, canonicalParams: canonicalParams(params) });
     const cached = await lookUp(deps, c, spec, work, watch);
@@ -47,20 +45,21 @@ async function readRequest(deps: EdgeDeps, c: EdgeContext, manifest: ModelManife
   request.model = manifest.name;
   const query = queryOf(c.req.url);
   watch.skip();
-  const { image, given } = await readUpload(deps, c);
+  const { image, given, digests: readDigests } = await readUpload(deps, c);
   watch.lap('body');
   request.bytes = image.length;
   const params = parseParams(manifest, mergeGiven(query, given));
   const { width, height } = readImageHeader(image, deps.config.maxPixels);
   request.pixels = width * height;
-  return { image, params };
+  return { image, params, readDigests };
 }
 
-function digest(c: EdgeContext, image: Buffer, watch: Stopwatch): Digests {
+/** Of an image that was the body itself, all but the end of this was done while it arrived. */
+function digest(c: EdgeContext, read: () => Digests, watch: Stopwatch): Digests {
   const { trace } = c.get('request');
   const span = trace.child('digest');
   watch.skip();
-  const digests = digestsOf(image);
+  const digests = read();
   watch.lap('digest');
   trace.endChild(span);
   return digests;

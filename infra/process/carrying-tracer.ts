@@ -1,9 +1,5 @@
-import { randomFillSync } from 'node:crypto';
 import { isSpanContextValid, ROOT_CONTEXT, trace, TraceFlags, type SpanContext, type Tracer } from '@opentelemetry/api';
-
-const idBytes = 24;
-const pool = Buffer.alloc(idBytes * 256);
-let used = pool.length;
+import { newSpanId, newTraceId } from './trace-ids.js';
 
 /**
  * A tracer for processes that export nothing: it records nothing, but requests still have trace ids for logs and error
@@ -19,14 +15,6 @@ export const carryingTracer: Tracer = {
   },
 };
 
-/** Ids come from one pool of random bytes: a call for each costs several times as much. */
 function newContext(): SpanContext {
-  if (used === pool.length) {
-    randomFillSync(pool);
-    used = 0;
-  }
-  const traceId = pool.toString('hex', used, used + 16);
-  const spanId = pool.toString('hex', used + 16, used + idBytes);
-  used += idBytes;
-  return { traceId, spanId, traceFlags: TraceFlags.NONE };
+  return { traceId: newTraceId(), spanId: newSpanId(), traceFlags: TraceFlags.NONE };
 }

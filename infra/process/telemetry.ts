@@ -12,6 +12,7 @@ import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
 import { NodeSDK, resources, type NodeSDKConfiguration } from '@opentelemetry/sdk-node';
 import { carryingTracer } from './carrying-tracer.js';
 import { startMetricsServer } from './metrics-server.js';
+import { sampledFirst, type SampledFirst } from './sampled-first.js';
 import { samplerFrom } from './sampling.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -55,9 +56,10 @@ const scope = 'sampan';
 export async function startTelemetry(options: TelemetryOptions): Promise<Telemetry> {
   if (isTrue(options.env['OTEL_SDK_DISABLED'])) return disabledTelemetry;
   const exportsTraces = wantsTraces(options.env);
+  const sampling = sampledFirst(samplerFrom(options.env));
   const exporter = new PrometheusExporter({ preventServerStart: true, withoutScopeInfo: true });
   const sdk = new NodeSDK({
-    ...(exportsTraces ? tracingSettings(options.env) : { spanProcessors: [] }),
+    ...(exportsTraces ? tracingSettings(options.env, sampling) : { spanProcessors: [] }),
     metricReaders: [exporter],
     logRecordProcessors: [],
     instrumentations: [],
@@ -68,7 +70,7 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
   });
   const server = await startMetricsServer(options.host, options.metricsPort, exporter);
   sdk.start();
-  const tracer = exportsTraces ? trace.getTracer(scope) : carryingTracer;
+  const tracer = exportsTraces ? sampling.wrap(trace.getTracer(scope)) : carryingTracer;
   const meter = metricsApi.getMeter(scope);
   forgetGlobals();
   return {
@@ -95,9 +97,9 @@ function wantsTraces(env: Environment): boolean {
   return endpoint !== undefined && endpoint !== '' && env['OTEL_TRACES_EXPORTER'] !== 'none';
 }
 
-function tracingSettings(env: Environment): Partial<NodeSDKConfiguration> {
+function tracingSettings(env: Environment, { sampler, idGenerator }: SampledFirst): Partial<NodeSDKConfiguration> {
   const limited = env['OTEL_SPAN_LINK_COUNT_LIMIT'];
-  return { sampler: samplerFrom(env), ...(limited ? {} : { spanLimits: { linkCountLimit } }) };
+  return { sampler, idGenerator, ...(limited ? {} : { spanLimits: { linkCountLimit } }) };
 }
 
 function resourceOf({ service, instance }: TelemetryOptions) {
