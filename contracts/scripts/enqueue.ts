@@ -4,7 +4,6 @@ import { encodeEntry } from '../entry.js';
 import { partitionKeys } from '../keys.js';
 import type { Lane, TaskSpec } from '../task.js';
 import type { StreamClient } from './scripts.js';
-import { setImages, type KeyedImage } from './set-images.js';
 import { scriptSources } from './sources.generated.js';
 
 /** Most tasks and bytes of one model's partition that may be admitted at a time. */
@@ -66,14 +65,14 @@ export async function enqueue(
   tasks: readonly Enqueueing[],
 ): Promise<readonly Enqueued[]> {
   const keys = partitionKeys(to.model, to.partition);
-  const images: KeyedImage[] = [];
+  const images: (string | Buffer)[] = [];
   const keyList = [keys.tasks(to.lane), keys.work, keys.load];
   const { maxTasks, maxBytes } = to.limits;
   const argumentList: (string | number)[] = [to.edge, maxTasks, maxBytes, to.tasksPerSecond];
   for (const task of tasks) {
     const { id, spec, image } = task;
     const timeLeftMs = Math.max(0, Math.ceil(task.timeLeftMs));
-    images.push([keys.image(id), image]);
+    images.push(keys.image(id), image);
     keyList.push(keys.task(id), keys.image(id), keys.result(id));
     argumentList.push(id, spec.sha256, task.work, spec.tenant, image.length, timeLeftMs);
     argumentList.push(encodeEntry({ taskId: id, spec, timeLeftMs, traceparent: task.traceparent }));
@@ -86,13 +85,13 @@ export async function enqueue(
 /** Sent command by command, not as the library's pipeline, which would copy all images once more. */
 async function transaction(
   client: StreamClient,
-  images: readonly KeyedImage[],
+  images: readonly (string | Buffer)[],
   scriptArguments: readonly (string | number)[],
 ): Promise<readonly string[]> {
   const send = async () => {
     const sent = [
       client.multi({ pipeline: false }),
-      setImages(client, images),
+      client.mset(...images),
       client.sampanEnqueue(...scriptArguments),
     ];
     const [replies] = await Promise.all([client.exec(), ...sent]);

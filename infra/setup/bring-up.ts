@@ -110,7 +110,7 @@ async function startBackend(here: Surroundings, settings: NodeJS.ProcessEnv, por
 
 async function startEdge(here: Surroundings, settings: NodeJS.ProcessEnv, ports: Ports, say: Say): Promise<void> {
   const env = { ...settings, PORT: String(ports.edge), METRICS_PORT: String(ports.edgeMetrics) };
-  await startPart(here, 'edge', 'dist/edge/node.js', env, local(ports.edge));
+  await startPart(here, 'edge', 'dist/edge.mjs', env, local(ports.edge));
   say(local(ports.edge));
 }
 

@@ -28,7 +28,7 @@ export interface Surroundings {
   /** Where spans may be sent to, that are thrown away. */
   readonly otlpUrl: string;
   /**
-   * Starts a module of the build as a process, such as 'edge/node.js', and waits for the line of its log (JSON) whose
+   * Starts a module of the build as a process, such as 'edge.mjs', and waits for the line of its log (JSON) whose
    * `msg` is 'listening' (edges and bench servers) or 'ready' (backends), or that has a `ready` of true.
    */
   start(module: string, env: Readonly<Record<string, string>>, args?: readonly string[]): Promise<Part>;

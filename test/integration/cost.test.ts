@@ -143,13 +143,14 @@ test('a miss is five commands on its keys, in which the scripts run twenty', asy
   ]);
 });
 
-test('a picture is copied once at the edge, where its pieces are joined, and once at the consumer, out of a reply', async () => {
+test('a picture is copied twice at the edge, joined and put into a command, and once at the consumer, out of a reply', async () => {
   const body = fresh(400_000);
   const copies = await copiesDuring(200_000, () => ask('POST', 'predict', body));
   assert.deepEqual(
     copies.map(({ by, bytes }) => [by, bytes]),
     [
       ['Buffer.concat', body.length],
+      ['copy', body.length],
       ['Buffer.concat', body.length],
     ],
   );

@@ -23,7 +23,7 @@ async function compare(here: Surroundings, options: BenchOptions): Promise<Measu
   await edge.stop();
   const sides = [
     side(ours, ['health', 'answer'], (port) => ({
-      ...{ module: 'edge/node.js', args: [], env: { ...edgeEnv, PORT: port } },
+      ...{ module: 'edge.mjs', args: [], env: { ...edgeEnv, PORT: port } },
       paths: ['/healthz', lookupPath],
     })),
     side(empty, ['health'], (port) => ({

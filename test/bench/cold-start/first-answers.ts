@@ -13,7 +13,7 @@ export interface Started {
 }
 
 export interface ColdStart {
-  /** A module of the build, such as 'edge/node.js'. */
+  /** A module of the build, such as 'edge.mjs'. */
   readonly module: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;

@@ -40,7 +40,7 @@ export async function startWithAnswer(here: Surroundings, image: Buffer<ArrayBuf
     ...tracingOnePercent(here.otlpUrl),
   });
   const edgeEnv = { ...env, PORT: '0', ...tracingOnePercent(here.otlpUrl) };
-  const edge = await here.start('edge/node.js', edgeEnv);
+  const edge = await here.start('edge.mjs', edgeEnv);
   const md5 = createHash('md5').update(image).digest('hex');
   const sha256 = createHash('sha256').update(image).digest('hex');
   const predictPath = `/v1/models/${model}/predict`;

@@ -28,7 +28,7 @@ export function startSimulatedBackend(here: Surroundings, env: Environment, devi
 }
 
 export function startEdge(here: Surroundings, env: Environment): Promise<Part> {
-  return here.start('edge/node.js', env);
+  return here.start('edge.mjs', env);
 }
 
 /** How pictures are sent. */

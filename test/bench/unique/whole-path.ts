@@ -24,7 +24,7 @@ export async function startWholePath(
   const backend = await here.start('backend/main.js', {
     ...{ ...env, HEALTH_PORT: '0', MODELS: model, MODEL_DIR: modelDir },
   });
-  const edge = await here.start('edge/node.js', { ...env, PORT: '0' });
+  const edge = await here.start('edge.mjs', { ...env, PORT: '0' });
   const redis = [stream, ...(cacheServer ? [cacheServer] : [])].map(({ pid }) => pid);
   return { name, url: edge.url, pids: { edge: edge.pid, consumer: backend.pid, redis } };
 }

@@ -37,7 +37,7 @@ export async function startOurs(here: Surroundings, options: OursOptions): Promi
   const consumers = await times(backends, () =>
     here.start('backend/main.js', { ...backend, ...shares, ...backendEnv }),
   );
-  const fronts = await times(edges, () => here.start('edge/node.js', { ...shared, PORT: '0' }));
+  const fronts = await times(edges, () => here.start('edge.mjs', { ...shared, PORT: '0' }));
   return {
     origins: fronts.map(({ url }) => url),
     path: `/v1/models/${model}/predict`,
