@@ -15,11 +15,6 @@ export interface AccessRecord {
   readonly ms: number;
 }
 
-/** pino's loggers fit. */
-export interface AccessWriter {
-  info(record: object, message: string): void;
-}
-
 /** A log that is behind by so many records writes at once: memory is bounded. */
 const mostCollected = 10_000;
 
@@ -28,14 +23,14 @@ const mostCollected = 10_000;
  * @param defer runs a function soon
  */
 export function createAccessLog(
-  writer: AccessWriter,
-  defer: (write: () => void) => unknown,
+  write: (record: AccessRecord) => void,
+  defer: (flush: () => void) => unknown,
 ): { log(record: AccessRecord): void; flush(): void } {
   let collected: AccessRecord[] = [];
   const flush = () => {
     const records = collected;
     collected = [];
-    for (const record of records) writer.info(record, 'request');
+    for (const record of records) write(record);
   };
   return {
     log: (record) => {

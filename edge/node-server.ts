@@ -5,6 +5,7 @@ import { uuidv7 } from '../contracts/uuid.js';
 import { replyChannel } from '../contracts/keys.js';
 import { defineScripts } from '../contracts/scripts/scripts.js';
 import { listen } from '../infra/process/listen.js';
+import { recordWriter } from '../infra/process/logger.js';
 import { connectCache, connectCommands, connectSubscriber, untilReady } from '../infra/process/redis-connection.js';
 import { checkStreamRole, sameServer } from '../infra/process/redis-role.js';
 import { startTelemetry, type Telemetry } from '../infra/process/telemetry.js';
@@ -101,7 +102,7 @@ async function assemble(config: EdgeConfig, log: Logger, parts: Parts): Promise<
   const { client, cache } = parts.connections;
   const { now } = clock;
   const metrics = createEdgeMetrics(telemetry.meter);
-  const accessLog = createAccessLog(log, setImmediate);
+  const accessLog = createAccessLog(recordWriter(log, 'request'), setImmediate);
   undo.push(() => accessLog.flush());
   const models = await startModelView({ client, clock });
   undo.push(() => models.stop());

@@ -1,4 +1,4 @@
-import { hostname } from 'node:os';
+import { availableParallelism, hostname } from 'node:os';
 import * as z from 'zod';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -46,7 +46,11 @@ export function loadSupervisorConfig(environment: Environment): SupervisorConfig
 }
 
 /** The environment of each backend: a device, ports and a name of its own, and all else as the supervisor has it. */
-export function childEnvironments(environment: Environment, config: SupervisorConfig): readonly Environment[] {
+export function childEnvironments(
+  environment: Environment,
+  config: SupervisorConfig,
+  cores = availableParallelism(),
+): readonly Environment[] {
   const { SAMPAN_PROCESSES: processes, SAMPAN_CONSUMER: consumer } = config;
   return Array.from({ length: processes }, (_, i) => ({
     ...environment,
@@ -55,6 +59,8 @@ export function childEnvironments(environment: Environment, config: SupervisorCo
     METRICS_PORT: portOf(config.METRICS_PORT, i),
     // nvidia-smi counts cards by their place on the bus; CUDA by speed, unless told otherwise.
     CUDA_DEVICE_ORDER: config.CUDA_DEVICE_ORDER,
+    // Images are decoded in libuv's threads: four, unless told otherwise, however many cores a card has to itself.
+    UV_THREADPOOL_SIZE: environment['UV_THREADPOOL_SIZE'] || String(Math.max(2, Math.ceil(cores / processes))),
     // Two consumers of one name would take each other's entries for their own. Who comes after one that died has its
     // name, and so knows what it left.
     SAMPAN_CONSUMER: processes > 1 ? `${consumer}-${i}` : consumer,

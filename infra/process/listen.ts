@@ -1,5 +1,8 @@
 import type { Server } from 'node:http';
 
+/** Connections that may wait to be accepted while this process is busy; the kernel has a bound of its own. */
+const backlog = 4096;
+
 /**
  * Starts listening and answers the server's base URL, without a slash at its end.
  * @param what names the server in the message people read when the port is taken
@@ -10,7 +13,7 @@ export function listen(server: Server, host: string, port: number, what: string)
     const refuse = (error: NodeJS.ErrnoException) =>
       reject(new Error(`${what}: ${reason(error, host, port)}`, { cause: error }));
     server.once('error', refuse);
-    server.listen({ host, port }, () => {
+    server.listen({ host, port, backlog }, () => {
       server.off('error', refuse);
       const address = server.address();
       const bound = typeof address === 'object' && address !== null ? address.port : port;

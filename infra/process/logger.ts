@@ -21,6 +21,27 @@ export function createLogger({ level, name }: LoggerOptions): Logger {
   );
 }
 
+/**
+ * Writes records of one kind through a logger's own destination, in the form of its lines. The logger itself looks at each
+ * value of each record, which for the access log took an eighth of what a lookup costs.
+ * @param message what stands in `msg`
+ */
+export function recordWriter(log: Logger, message: string): (record: object) => void {
+  const destination: unknown = Reflect.get(log, pino.symbols.streamSym);
+  const bindings: unknown = Reflect.get(log, pino.symbols.chindingsSym);
+  if (!isDestination(destination)) throw new Error('the logger has no destination');
+  const end = `,"msg":${JSON.stringify(message)}}\n`;
+  return (record) => {
+    if (!log.isLevelEnabled('info')) return;
+    const members = JSON.stringify(record).slice(1, -1);
+    destination.write(`{"level":"info","time":${String(Date.now())}${String(bindings)},${members}${end}`);
+  };
+}
+
+function isDestination(value: unknown): value is { write(line: string): unknown } {
+  return typeof value === 'object' && value !== null && 'write' in value && typeof value.write === 'function';
+}
+
 /** Bytes that the destination would write by itself, and writes at most: more than there ever are. */
 const neverByItself = { minLength: 2 ** 29, maxWrite: 2 ** 30 };
 

@@ -99,6 +99,8 @@ function serverArguments(options: StartRedisOptions, port: number, dir: string, 
           'maxmemory-policy': 'noeviction',
           appendonly: (options.appendOnly ?? true) ? 'yes' : 'no',
           appendfsync: 'everysec',
+          // The hash of a task is small; kept as a list it takes half the memory.
+          'hash-max-listpack-value': '256',
         }
       : { 'maxmemory-policy': 'allkeys-lfu', maxmemory: '256mb' }),
   };

@@ -156,12 +156,22 @@ test('each child has a device and ports of its own, and all else as it was', () 
 
 test('an only child keeps the name that was given, and has the ports that a backend has by itself', () => {
   const env = { SAMPAN_CONSUMER: 'left' };
-  const [child, ...others] = childEnvironments(env, loadSupervisorConfig(env));
+  const [child, ...others] = childEnvironments(env, loadSupervisorConfig(env), 6);
   assert.deepEqual(others, []);
   assert.deepEqual(child, {
     ...{ SAMPAN_CONSUMER: 'left', SAMPAN_DEVICE_INDEX: '0', HEALTH_PORT: '8788', METRICS_PORT: '9465' },
-    CUDA_DEVICE_ORDER: 'PCI_BUS_ID',
+    ...{ CUDA_DEVICE_ORDER: 'PCI_BUS_ID', UV_THREADPOOL_SIZE: '6' },
   });
+});
+
+test('children share the cores for decoding, unless somebody said how many threads each takes', () => {
+  const threads = (more: Record<string, string>, cores: number) => {
+    const env = { SAMPAN_PROCESSES: '3', ...more };
+    return childEnvironments(env, loadSupervisorConfig(env), cores).map((child) => child['UV_THREADPOOL_SIZE']);
+  };
+  assert.deepEqual(threads({}, 16), ['6', '6', '6']);
+  assert.deepEqual(threads({}, 2), ['2', '2', '2']);
+  assert.deepEqual(threads({ UV_THREADPOOL_SIZE: '9' }, 16), ['9', '9', '9']);
 });
 
 test('port 0 stays 0 for every child, and an order of cards that was chosen stays', () => {

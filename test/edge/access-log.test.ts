@@ -10,8 +10,14 @@ const record: AccessRecord = {
 function collecting() {
   const written: object[] = [];
   const deferred: (() => void)[] = [];
-  const writer = { info: (one: object) => written.push(one) };
-  return { written, deferred, log: createAccessLog(writer, (write) => deferred.push(write)) };
+  return {
+    written,
+    deferred,
+    log: createAccessLog(
+      (one) => written.push(one),
+      (flush) => deferred.push(flush),
+    ),
+  };
 }
 
 test('records are written later, together, in order, and once', () => {

@@ -54,3 +54,15 @@ test('an error is told with its message and stack', async () => {
   const [line] = await linesOf(`log.error({ err: new RangeError('too far') }, 'failed');`);
   assert.match(JSON.stringify(line?.['err']), /RangeError.*too far.*stack/);
 });
+
+test('records of one kind are written as the logger itself would, and left out where it would leave them out', async () => {
+  const record = String.raw`{ requestId: 'a "b" \n\u2028 é', bytes: undefined, status: 200, ms: 1.5, nested: { a: [null] } }`;
+  const lines = await linesOf(
+    `const { recordWriter } = await import('${logger}'); const record = ${record};
+    recordWriter(log, 'request')(record); log.info(record, 'request');
+    log.level = 'warn'; recordWriter(log, 'request')(record);`,
+  );
+  assert.equal(lines.length, 2);
+  const [ours, theirs] = lines.map((line) => JSON.stringify({ ...line, time: 0 }));
+  assert.equal(ours, theirs);
+});
