@@ -89,11 +89,7 @@ async function transaction(
   scriptArguments: readonly (string | number)[],
 ): Promise<readonly string[]> {
   const send = async () => {
-    const sent = [
-      client.multi({ pipeline: false }),
-      client.mset(...images),
-      client.sampanEnqueue(...scriptArguments),
-    ];
+    const sent = [client.multi({ pipeline: false }), client.mset(...images), client.sampanEnqueue(...scriptArguments)];
     const [replies] = await Promise.all([client.exec(), ...sent]);
     return replies?.[1] ?? [new Error('the transaction gave no reply'), undefined];
   };

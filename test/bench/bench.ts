@@ -59,6 +59,8 @@ export interface BenchOptions {
   readonly rounds: number;
   /** A small fraction of the work, to see that it runs; its figures prove nothing. */
   readonly quick: boolean;
+  /** How long the soak goes on. */
+  readonly soakMinutes: number;
   readonly say: (what: string) => void;
 }
 

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { measuredSchema, type Bench, type Measured } from './bench.js';
 import { drawChart } from './chart.js';
 import { machineLine, machineSchema, type Machine } from './machine.js';
-import { goalLines, table } from './table.js';
+import { goalLines, isMet, shown, table } from './table.js';
 
 /** What is written of a bench: every round, and all that is needed to doubt them. */
 const keptSchema = z.strictObject({
@@ -42,7 +42,16 @@ export function summarize(folder: string, order: readonly string[]): void {
     .map((file) => keptSchema.parse(JSON.parse(readFileSync(join(folder, file), 'utf8'))))
     .sort((a, b) => order.indexOf(a.bench) - order.indexOf(b.bench));
   const head = ['# Figures', '', 'Written by `npm run bench`; each JSON file here holds every round of a bench.', ''];
-  writeFileSync(join(folder, 'README.md'), [...head, ...found.flatMap(chapter)].join('\n'));
+  writeFileSync(join(folder, 'README.md'), [...head, ...overview(found), '', ...found.flatMap(chapter)].join('\n'));
+}
+
+function overview(found: readonly Kept[]): string[] {
+  const rows = found.flatMap(({ bench, measured: { goals } }) =>
+    goals.map(
+      (goal) => `| ${bench} | ${goal.promise} | ${shown(goal.perRound, 2)} | ${isMet(goal) ? 'met' : 'missed'} |`,
+    ),
+  );
+  return ['| bench | goal | measured | |', '| --- | --- | --- | --- |', ...rows];
 }
 
 function chapter({ bench, about, at, rounds, machine, measured }: Kept): string[] {

@@ -13,6 +13,7 @@ const { values, positionals } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
     quick: { type: 'boolean', default: false },
+    'soak-minutes': { type: 'string', default: '30' },
     out: { type: 'string', default: join('.cache', 'bench') },
   },
 });
@@ -23,7 +24,12 @@ const redis = await ensureRedisServer(join('.cache', 'redis'), say);
 // What starts servers asks for the program by this name.
 process.env['SAMPAN_TEST_REDIS_BIN'] = redis.binary;
 const here = machine(redis.binary);
-const options: BenchOptions = { rounds: Number(values.rounds), quick: values.quick, say };
+const options: BenchOptions = {
+  rounds: Number(values.rounds),
+  quick: values.quick,
+  soakMinutes: Number(values['soak-minutes']),
+  say,
+};
 const missed: string[] = [];
 for (const bench of wanted) await runBench(bench);
 console.log(`\n${machineLine(here)}`);

@@ -75,7 +75,7 @@ export const imagePlace: Bench = {
       const sides = [20_000, 200_000].flatMap((bytes) =>
         Object.keys(places).map((place, i): Side => {
           const stream = `stream-${String(bytes)}-${String(i)}`;
-          const batches = Math.ceil((quick ? 20 : 6_000) / (bytes / 20_000));
+          const batches = Math.ceil((quick ? 20 : 600) / (bytes / 20_000));
           return {
             name: place,
             point: bytes,

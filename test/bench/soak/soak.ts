@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import type { Bench, Goal, Round } from '../bench.js';
+import type { Bench, BenchOptions, Goal, Round } from '../bench.js';
 import type { Generator } from '../http/start-generator.js';
 import type { HttpReport } from '../http/load.js';
 import { residentBytesOf } from '../process-cpu.js';
@@ -34,7 +34,7 @@ export const soak: Bench = {
       withSurroundings(async (here) => {
         const system = await startSystem(here);
         try {
-          const { stretches, seconds } = sizesOf(options.quick);
+          const { stretches, seconds } = sizesOf(options);
           await rememberPicture(system, hits, file);
           const samples: Sample[] = [];
           for (let i = 0; i < stretches; i++) {
@@ -60,7 +60,8 @@ interface System {
 /** Values of one stretch, by side. */
 type Sample = Readonly<Record<string, Readonly<Record<string, number>>>>;
 
-const sizesOf = (quick: boolean) => (quick ? { stretches: 20, seconds: 1 } : { stretches: 180, seconds: 10 });
+const sizesOf = ({ quick, soakMinutes }: BenchOptions) =>
+  quick ? { stretches: 20, seconds: 1 } : { stretches: 6 * soakMinutes, seconds: 10 };
 
 async function startSystem(here: Surroundings): Promise<System> {
   const stream = await here.redis('stream');
