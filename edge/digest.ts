@@ -27,12 +27,12 @@ export function startDigests(): { update(piece: Uint8Array): void; end(): Digest
 }
 
 /**
- * A strong entity tag of an answer as it is stored: equal only for equal bytes. Its head names the task that made it, and
- * a task makes one answer; bytes in another form are hashed.
+ * An entity tag of an answer as it is stored. Its head names the task that made it; a task that ran again after Redis lost
+ * a second of its writes may differ in its timing, so the tag is weak. Bytes in another form are hashed.
  */
 export function entityTag(answer: Buffer): string {
   const id = idPattern.exec(answer.toString('latin1', 0, longestHead))?.[1];
-  return `"${id ?? createHash('sha256').update(answer).digest('base64url').slice(0, 32)}"`;
+  return `W/"${id ?? createHash('sha256').update(answer).digest('base64url').slice(0, 32)}"`;
 }
 
 const longestHead = 128;

@@ -60,12 +60,15 @@ export function childEnvironments(
     // nvidia-smi counts cards by their place on the bus; CUDA by speed, unless told otherwise.
     CUDA_DEVICE_ORDER: config.CUDA_DEVICE_ORDER,
     // Images are decoded in libuv's threads: four, unless told otherwise, however many cores a card has to itself.
-    UV_THREADPOOL_SIZE: environment['UV_THREADPOOL_SIZE'] || String(Math.max(2, Math.ceil(cores / processes))),
+    UV_THREADPOOL_SIZE: environment['UV_THREADPOOL_SIZE'] || decodingThreads(cores / processes),
     // Two consumers of one name would take each other's entries for their own. Who comes after one that died has its
     // name, and so knows what it left.
     SAMPAN_CONSUMER: processes > 1 ? `${consumer}-${i}` : consumer,
   }));
 }
+
+/** A container's share of a large machine may be less than the cores that it sees, and each thread holds an image. */
+const decodingThreads = (cores: number) => String(Math.min(32, Math.max(2, Math.ceil(cores))));
 
 /** 0 means any free port, for every process. */
 const portOf = (first: number, i: number): string => String(first === 0 ? 0 : first + i);

@@ -56,10 +56,10 @@ const scope = 'sampan';
 export async function startTelemetry(options: TelemetryOptions): Promise<Telemetry> {
   if (isTrue(options.env['OTEL_SDK_DISABLED'])) return disabledTelemetry;
   const exportsTraces = wantsTraces(options.env);
-  const sampling = sampledFirst(samplerFrom(options.env));
+  const sampling = exportsTraces ? sampledFirst(samplerFrom(options.env)) : undefined;
   const exporter = new PrometheusExporter({ preventServerStart: true, withoutScopeInfo: true });
   const sdk = new NodeSDK({
-    ...(exportsTraces ? tracingSettings(options.env, sampling) : { spanProcessors: [] }),
+    ...(sampling ? tracingSettings(options.env, sampling) : { spanProcessors: [] }),
     metricReaders: [exporter],
     logRecordProcessors: [],
     instrumentations: [],
@@ -70,7 +70,7 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
   });
   const server = await startMetricsServer(options.host, options.metricsPort, exporter);
   sdk.start();
-  const tracer = exportsTraces ? sampling.wrap(trace.getTracer(scope)) : carryingTracer;
+  const tracer = sampling?.wrap(trace.getTracer(scope)) ?? carryingTracer;
   const meter = metricsApi.getMeter(scope);
   forgetGlobals();
   return {

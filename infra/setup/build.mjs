@@ -1,7 +1,7 @@
 // `npm run build`: embeds the Lua scripts as a module, then compiles everything into dist. Cheap when nothing changed.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { isEntry } from './is-entry.mjs';
 import { repoRoot } from './repo-root.mjs';
@@ -22,19 +22,29 @@ export async function build() {
   await bundleEdge();
 }
 
+/** What libraries in the older form of modules find around them. */
+const olderModules = [
+  "import { createRequire } from 'node:module';",
+  "import { fileURLToPath as pathOfUrl } from 'node:url';",
+  'const require = createRequire(import.meta.url);',
+  "const __filename = pathOfUrl(import.meta.url), __dirname = pathOfUrl(new URL('.', import.meta.url));",
+].join('\n');
+
 /**
  * Makes one file of the edge and its libraries, dist/edge.mjs: reading a thousand small ones is most of what a start
  * takes. It is not minified: that would gain nothing measurable, and stack traces can be read as it is.
  */
 async function bundleEdge() {
   const { build: bundle } = await import('esbuild');
+  // Renamed when it is whole: an edge may start meanwhile.
+  const whole = join(repoRoot, 'dist', `edge.${process.pid}.mjs`);
   await bundle({
     entryPoints: [join(repoRoot, 'dist', 'edge', 'node.js')],
-    outfile: join(repoRoot, 'dist', 'edge.mjs'),
+    outfile: whole,
     ...{ bundle: true, platform: 'node', format: 'esm', target: 'node20', logLevel: 'error' },
-    // Libraries in the older form of modules ask for Node's own ones by require.
-    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+    banner: { js: olderModules },
   });
+  renameSync(whole, join(repoRoot, 'dist', 'edge.mjs'));
 }
 
 /**

@@ -47,7 +47,7 @@ export async function startTracedSystem(options: TracedSystemOptions): Promise<T
     const backend = part('backend', 'backend/main.js', { HEALTH_PORT: healthPort, METRICS_PORT: backendMetrics });
     await backend.untilReady(`http://${host}:${healthPort}/readyz`, readyLimitMs);
     options.say('starting an edge');
-    const edge = part('edge', 'edge/node.js', { PORT: edgePort, METRICS_PORT: edgeMetrics });
+    const edge = part('edge', 'edge.mjs', { PORT: edgePort, METRICS_PORT: edgeMetrics });
     await edge.untilReady(`http://${host}:${edgePort}/readyz`, readyLimitMs);
     return { url: `http://${host}:${edgePort}`, stop };
 

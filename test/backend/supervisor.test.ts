@@ -171,6 +171,7 @@ test('children share the cores for decoding, unless somebody said how many threa
   };
   assert.deepEqual(threads({}, 16), ['6', '6', '6']);
   assert.deepEqual(threads({}, 2), ['2', '2', '2']);
+  assert.deepEqual(threads({}, 384), ['32', '32', '32']);
   assert.deepEqual(threads({ UV_THREADPOOL_SIZE: '9' }, 16), ['9', '9', '9']);
 });
 

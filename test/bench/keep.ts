@@ -1,7 +1,7 @@
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { measuredSchema, type Bench, type Measured } from './bench.js';
+import { measuredSchema, type Bench, type BenchOptions, type Measured } from './bench.js';
 import { drawChart } from './chart.js';
 import { machineLine, machineSchema, type Machine } from './machine.js';
 import { goalLines, isMet, shown, table } from './table.js';
@@ -12,16 +12,26 @@ const keptSchema = z.strictObject({
   about: z.string(),
   at: z.string(),
   rounds: z.int(),
+  /** The sizes were small, and the figures prove nothing. */
+  quick: z.boolean(),
   machine: machineSchema,
   measured: measuredSchema,
 });
 type Kept = z.infer<typeof keptSchema>;
 
 /** Writes NAME.json and one NAME-CHART.svg per chart into a folder; answers the paths. */
-export function keep(folder: string, bench: Bench, rounds: number, machine: Machine, measured: Measured): string[] {
+export function keep(
+  folder: string,
+  bench: Bench,
+  { rounds, quick }: Pick<BenchOptions, 'rounds' | 'quick'>,
+  machine: Machine,
+  measured: Measured,
+): string[] {
   mkdirSync(folder, { recursive: true });
   const { name, about } = bench;
-  const kept: Kept = { bench: name, about, at: new Date().toISOString(), rounds, machine, measured };
+  const kept: Kept = { bench: name, about, at: new Date().toISOString(), rounds, quick, machine, measured };
+  // JSON would write what is no number as null.
+  keptSchema.parse(kept);
   const files = [
     [`${name}.json`, `${JSON.stringify(kept, null, 1)}\n`] as const,
     ...measured.charts.map((chart) => [chartFile(name, chart.name), drawChart(chart, measured.rounds)] as const),
@@ -39,7 +49,10 @@ const chartFile = (bench: string, chart: string) => `${bench}-${chart}.svg`;
 export function summarize(folder: string, order: readonly string[]): void {
   const found = readdirSync(folder)
     .filter((file) => file.endsWith('.json'))
-    .map((file) => keptSchema.parse(JSON.parse(readFileSync(join(folder, file), 'utf8'))))
+    .flatMap((file) => {
+      const read = keptSchema.safeParse(JSON.parse(readFileSync(join(folder, file), 'utf8')));
+      return read.success ? [read.data] : [];
+    })
     .sort((a, b) => order.indexOf(a.bench) - order.indexOf(b.bench));
   const head = ['# Figures', '', 'Written by `npm run bench`; each JSON file here holds every round of a bench.', ''];
   writeFileSync(join(folder, 'README.md'), [...head, ...overview(found), '', ...found.flatMap(chapter)].join('\n'));
@@ -54,15 +67,31 @@ function overview(found: readonly Kept[]): string[] {
   return ['| bench | goal | measured | |', '| --- | --- | --- | --- |', ...rows];
 }
 
-function chapter({ bench, about, at, rounds, machine, measured }: Kept): string[] {
+function chapter({ bench, about, at, rounds, quick, machine, measured }: Kept): string[] {
   const settings = Object.entries(measured.settings).map(([name, value]) => `${name}=${String(value)}`);
   return [
-    ...[`## ${bench}`, '', about, '', ...table(measured), ''],
+    ...[
+      `## ${bench}`,
+      '',
+      ...(quick ? ['**Quick: these figures prove nothing.**', ''] : []),
+      about,
+      '',
+      ...table(measured),
+      '',
+    ],
     ...goalLines(measured.goals).map((line) => `- ${line}`),
     ...(measured.goals.length > 0 ? [''] : []),
     ...measured.remarks.flatMap((remark) => [remark, '']),
     ...measured.charts.flatMap(({ name, title }) => [`![${title}](${chartFile(bench, name)})`, '']),
-    ...[`Median (least–most) of ${String(rounds)} interleaved rounds, ${at}; ${machineLine(machine)}.`, ''],
+    ...[
+      `Median (least–most), ${String(rounds)} rounds unless a remark says otherwise, ${at}; ${machineLine(machine)}.`,
+      '',
+    ],
     ...[`\`${settings.join(' ')}\``, ''],
   ];
+}
+
+/** Takes away what an earlier run left of a bench, so that it does not pass for what was void now. */
+export function forget(folder: string, { name }: Bench): void {
+  rmSync(join(folder, `${name}.json`), { force: true });
 }

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { ensureRedisServer } from '../../infra/setup/redis-server.js';
 import { VoidRun, type Bench, type BenchOptions } from './bench.js';
 import { benches } from './benches.js';
-import { keep, summarize } from './keep.js';
+import { forget, keep, summarize } from './keep.js';
 import { machine, machineLine } from './machine.js';
 import { goalLines, isMet, table } from './table.js';
 
@@ -35,7 +35,10 @@ for (const bench of wanted) await runBench(bench);
 console.log(`\n${machineLine(here)}`);
 console.log(`median (least–most) of ${String(options.rounds)} interleaved rounds`);
 if (values.quick) console.log('quick: the sizes were small, and the figures prove nothing');
-if (missed.length > 0) console.log(`goals were missed or void in: ${missed.join(', ')}`);
+if (missed.length > 0) {
+  console.log(`goals were missed or void in: ${missed.join(', ')}`);
+  process.exitCode = 1;
+}
 
 async function runBench(bench: Bench): Promise<void> {
   console.log(`\n## ${bench.name}\n\n${bench.about}\n`);
@@ -44,7 +47,7 @@ async function runBench(bench: Bench): Promise<void> {
     const lines = [...table(measured), '', ...goalLines(measured.goals), ...measured.remarks];
     const settings = Object.entries(measured.settings).map(([name, value]) => `${name}=${String(value)}`);
     console.log([...lines, '', `settings: ${settings.join(' ')}`].join('\n'));
-    const written = keep(values.out, bench, options.rounds, here, measured);
+    const written = keep(values.out, bench, options, here, measured);
     console.log(`written: ${written.map((file) => relative(process.cwd(), file)).join(', ')}`);
     summarize(
       values.out,
@@ -54,6 +57,7 @@ async function runBench(bench: Bench): Promise<void> {
   } catch (error) {
     if (!(error instanceof VoidRun)) throw error;
     console.log(`VOID: ${error.message}`);
+    forget(values.out, bench);
     missed.push(bench.name);
   }
 }

@@ -55,7 +55,7 @@ export async function withSurroundings<Result>(work: (here: Surroundings) => Pro
       },
     });
   } finally {
-    for (const end of ends.reverse()) await end();
+    for (const end of ends.reverse()) await end().catch((error: unknown) => console.error(error));
   }
 }
 
@@ -65,6 +65,9 @@ export const tracingOnePercent = (otlpUrl: string): Record<string, string> => ({
   OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
   OTEL_TRACES_SAMPLER_ARG: '0.01',
 });
+
+/** What is not ready by then is ended. */
+const readyLimitMs = 60_000;
 
 const dist = new URL('../../', import.meta.url);
 
@@ -80,7 +83,8 @@ async function startPart(
   if (child.pid === undefined) throw new Error(`${module} does not start`);
   const unleash = leash(child.pid);
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  const ready = await readyLine(child, module);
+  const bound = setTimeout(() => child.kill('SIGKILL'), readyLimitMs);
+  const ready = await readyLine(child, module).finally(() => clearTimeout(bound));
   return {
     ...{ pid: child.pid, ready, url: typeof ready['url'] === 'string' ? ready['url'] : '' },
     stop: async () => {

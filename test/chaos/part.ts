@@ -37,7 +37,7 @@ export interface Part {
 
 export interface PartOptions {
   readonly name: string;
-  readonly module: 'backend/main.js' | 'edge/node.js';
+  readonly module: 'backend/main.js' | 'edge.mjs';
   /** Where /readyz is; the port is in the environment too. */
   readonly url: string;
   readonly env: Readonly<Record<string, string>>;

@@ -122,7 +122,7 @@ function placeParts(options: WorldOptions, { streams, cacheUrl, logs, ownPort, u
     const name = `${kind}-${String(number)}`;
     const part = startPart({
       ...{ name, clockOffMs, dir: logs, url: `http://127.0.0.1:${String(own)}` },
-      module: kind === 'edge' ? 'edge/node.js' : 'backend/main.js',
+      module: kind === 'edge' ? 'edge.mjs' : 'backend/main.js',
       env:
         kind === 'edge'
           ? { ...shared, PORT: String(own), SAMPAN_MAX_TASKS: String(options.maxTasks) }

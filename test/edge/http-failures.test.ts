@@ -214,3 +214,18 @@ after(() => {
   const missing = Object.keys(failures).filter((code) => !seen.has(code));
   assert.deepEqual(missing, [], 'failure codes that no test reached');
 });
+
+test('what is thrown around a handler is a problem too, with a request or before there is one', async () => {
+  const broken = () => {
+    throw new Error('broken');
+  };
+  const late = await edgeUnderTest(stream.url, { clientAddress: broken });
+  const early = await edgeUnderTest(stream.url, { clock: { now: broken } });
+  for (const made of [late, early]) {
+    const answer = await fetch(`${made.url}/healthz`);
+    assert.equal(answer.status, 500);
+    assert.equal(answer.headers.get('content-type'), 'application/problem+json');
+    assert.equal(((await answer.json()) as { code: string }).code, 'internal');
+    assert.equal(made.reported.length, 1);
+  }
+});

@@ -16,10 +16,7 @@ export interface TestProcess {
 }
 
 /** Starts the shipped backend or edge as a process of its own; what is left of it ends with the test file. */
-export function startPart(
-  module: 'backend/main.js' | 'edge/node.js',
-  env: Readonly<Record<string, string>>,
-): TestProcess {
+export function startPart(module: 'backend/main.js' | 'edge.mjs', env: Readonly<Record<string, string>>): TestProcess {
   const path = fileURLToPath(new URL(`../../${module}`, import.meta.url));
   const child = spawn(process.execPath, [path], { env: { PATH: process.env['PATH'], ...env } });
   const log: Record<string, unknown>[] = [];

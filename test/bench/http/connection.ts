@@ -4,6 +4,8 @@ import { connect, type Socket } from 'node:net';
 export interface HttpConnection {
   /** Sends a request as it stands; resolves with the status once the whole answer has come. */
   ask(head: string, body: Buffer | undefined): Promise<number>;
+  /** Whether another request may be sent. */
+  readonly isOpen: boolean;
   close(): void;
 }
 
@@ -28,10 +30,14 @@ export async function openConnection(host: string, port: number): Promise<HttpCo
   return {
     ask: (head, body) =>
       new Promise((resolve, reject) => {
+        if (socket.destroyed) reject(new Error('the server closed the connection'));
         state.finish = resolve;
         state.fail = reject;
         send(socket, head, body);
       }),
+    get isOpen() {
+      return !socket.destroyed && socket.writable;
+    },
     close: () => socket.destroy(),
   };
 }

@@ -111,6 +111,8 @@ function connectionPool({ hostname, port }: URL) {
   return {
     ask: async (head: string, body: Buffer | undefined) => {
       let connection = free.pop();
+      // The server closes what was idle for a while.
+      while (connection && !connection.isOpen) connection = free.pop();
       if (!connection) {
         connection = await openConnection(hostname, Number(port));
         all.push(connection);

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import type { Bench, BenchOptions, Goal, Round } from '../bench.js';
+import { VoidRun, type Bench, type BenchOptions, type Goal, type Round } from '../bench.js';
 import type { Generator } from '../http/start-generator.js';
 import type { HttpReport } from '../http/load.js';
 import { residentBytesOf } from '../process-cpu.js';
@@ -98,10 +98,17 @@ function loadBoth({ edge }: System, { misses, hits, file, seconds, seed }: BothL
 }
 
 const latency = (report: HttpReport | undefined) => ({
-  p50Ms: report?.p50Ms ?? -1,
-  p99Ms: report?.p99Ms ?? -1,
+  p50Ms: answered(report?.p50Ms),
+  p99Ms: answered(report?.p99Ms),
+  requests: report?.requests ?? 0,
   refused: (report?.requests ?? 0) - (report?.statuses['200'] ?? 0),
 });
+
+/** A stretch in which nothing was answered has no latency; its figures must not count as any. */
+function answered(ms = -1): number {
+  if (ms < 0) throw new VoidRun('a stretch of the soak was not answered at all');
+  return ms;
+}
 
 async function memoryOf({ edge, backend, stream, cache }: System): Promise<Sample> {
   const mebibytes = (bytes: number) => ({ memoryMiB: bytes / 2 ** 20 });
@@ -151,6 +158,12 @@ function measured(samples: readonly Sample[], seconds: number) {
   };
 }
 
+function refusedShare(samples: readonly Sample[]): number {
+  const sum = (key: string) =>
+    samples.reduce((total, { misses, hits }) => total + (misses?.[key] ?? 0) + (hits?.[key] ?? 0), 0);
+  return sum('refused') / sum('requests');
+}
+
 function goalsOf(samples: readonly Sample[]): Goal[] {
   const goal = (side: string, key: string, what: string): Goal => ({
     promise: `${what} of the last quarter at most 1.1 × that of the second, ${side}`,
@@ -160,5 +173,10 @@ function goalsOf(samples: readonly Sample[]): Goal[] {
   return [
     ...['edge', 'backend', 'stream Redis', 'cache Redis'].map((side) => goal(side, 'memoryMiB', 'memory')),
     ...['misses', 'hits'].map((side) => goal(side, 'p99Ms', 'p99')),
+    {
+      promise: 'of all requests at most 1 % not answered with 200',
+      perRound: [refusedShare(samples)],
+      bound: { atMost: 0.01 },
+    },
   ];
 }

@@ -175,4 +175,6 @@ test('a metrics port in use, an unknown sampler and a ratio out of range are tol
   await assert.rejects(start({ ...exporting, OTEL_TRACES_SAMPLER_ARG: '5' }), {
     message: 'OTEL_TRACES_SAMPLER_ARG "5" is not a ratio from 0 to 1',
   });
+  // Who exports nothing has no use for a sampler, and may share an environment with who does.
+  await start({ OTEL_TRACES_SAMPLER: 'sometimes' });
 });

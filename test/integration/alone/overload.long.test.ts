@@ -13,7 +13,7 @@ const backend = startPart('backend/main.js', {
   SAMPAN_SIMULATED_DEVICE: JSON.stringify({ models: [model], ...device }),
 });
 await backend.line(isReady);
-const edge = startPart('edge/node.js', env);
+const edge = startPart('edge.mjs', env);
 const url = String((await edge.line(({ msg }) => msg === 'listening'))['url']);
 
 test('at ten times the capacity goodput stays at nine tenths of it, and who is admitted is answered in time', async (t) => {

@@ -95,7 +95,7 @@ for (const policy of ['allkeys-lfu', 'volatile-lru']) {
     const ports = { PORT: '0', METRICS_PORT: '0', HEALTH_PORT: '0' };
     const env = { ...ports, REDIS_URL: evicting.url, CACHE_REDIS_URL: system.env['CACHE_REDIS_URL'] ?? '' };
     const parts = [
-      startPart('edge/node.js', env),
+      startPart('edge.mjs', env),
       startPart('backend/main.js', { ...env, SAMPAN_SIMULATED_DEVICE: JSON.stringify({ models: ['refused'] }) }),
     ];
     const serves = ({ msg }: Record<string, unknown>) => msg === 'listening' || msg === 'ready';

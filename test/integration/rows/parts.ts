@@ -11,7 +11,7 @@ const quiet = { PORT: '0', METRICS_PORT: '0', HEALTH_PORT: '0', SAMPAN_LOG_LEVEL
 
 /** Starts an edge and waits until it listens. */
 export async function runningEdge(env: Readonly<Record<string, string>>): Promise<RunningPart> {
-  const process = startPart('edge/node.js', { ...quiet, ...env });
+  const process = startPart('edge.mjs', { ...quiet, ...env });
   const line = await process.line(({ msg }) => msg === 'listening');
   return { process, url: String(line['url']) };
 }
