@@ -5,8 +5,11 @@ import { times } from './times.js';
 /** How a part's resident memory went over a run. */
 export interface MemoryCourse {
   readonly part: string;
-  /** High water of the second and the last quarter, in MiB. */
-  readonly secondQuarter: number;
+  /**
+   * High water of the first half, by its higher quarter, and of the last quarter, in MiB. A heap that was cleared in the
+   * second quarter may rise again to where it was in the first; what leaks rises beyond.
+   */
+  readonly firstHalf: number;
   readonly lastQuarter: number;
   /** High water of each eighth of the run. */
   readonly eighths: readonly number[];
@@ -34,7 +37,7 @@ function courseOf(part: string, samples: readonly number[]): MemoryCourse {
   };
   return {
     ...{ part, samples: samples.length },
-    ...{ secondQuarter: highWaterOf(1, 4), lastQuarter: highWaterOf(3, 4) },
+    ...{ firstHalf: Math.max(highWaterOf(0, 4), highWaterOf(1, 4)), lastQuarter: highWaterOf(3, 4) },
     eighths: Array.from({ length: 8 }, (_, eighth) => highWaterOf(eighth, 8)),
   };
 }

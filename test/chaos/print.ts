@@ -57,10 +57,10 @@ function restLines({ evidence }: Account): string[] {
   ];
 }
 
-function memoryLine({ part, secondQuarter, lastQuarter, eighths, samples }: MemoryCourse): string {
+function memoryLine({ part, firstHalf, lastQuarter, eighths, samples }: MemoryCourse): string {
   const course = eighths.map((MiB) => MiB.toFixed()).join(' ');
-  const ratio = (lastQuarter / secondQuarter).toFixed(3);
-  return `  memory of ${part} (never killed), MiB by eighths of the run: ${course}; last quarter / second ${ratio} (${String(samples)} samples)`;
+  const ratio = (lastQuarter / firstHalf).toFixed(3);
+  return `  memory of ${part} (never killed), MiB by eighths of the run: ${course}; last quarter / first half ${ratio} (${String(samples)} samples)`;
 }
 
 function countBy(names: readonly string[]): Map<string, number> {

@@ -45,7 +45,7 @@ function goodEvidence(): Evidence {
       },
     ],
     leftovers: { found: [], deadLetters: [] },
-    memory: [{ part: 'edge-0', secondQuarter: 100, lastQuarter: 109, eighths: [], samples: 60 }],
+    memory: [{ part: 'edge-0', firstHalf: 100, lastQuarter: 109, eighths: [], samples: 60 }],
     clients: { done: 'stop', sent: 2, heldBack: 0, pictures: 2, worstLagMs: 5 },
   };
 }
@@ -168,7 +168,7 @@ test('what nobody sent, what is left over, and what died without a cause fail th
 });
 
 test('memory that grew by more than a tenth fails the run, as does a part that ended by itself or did not drain', () => {
-  const grown = { part: 'edge-0', secondQuarter: 100, lastQuarter: 111, eighths: [], samples: 60 };
+  const grown = { part: 'edge-0', firstHalf: 100, lastQuarter: 111, eighths: [], samples: 60 };
   assert.match(
     verdict(() => ({ memory: [grown] })),
     /edge-0 grew from 100 to 111 MiB/,

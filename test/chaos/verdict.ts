@@ -2,7 +2,7 @@ import type { Account, Evidence } from './account.js';
 import type { PartHistory } from './windows.js';
 import { leastPending } from './times.js';
 
-/** How much more a part may hold in the last quarter of a run than in the second. */
+/** How much more a part may hold in the last quarter of a run than in the first half. */
 const mostGrowth = 1.1;
 const mostExamples = 5;
 
@@ -59,10 +59,9 @@ function deathsInVain({ leftovers, strikes }: Evidence): string[] {
 
 function memoryGrown({ memory }: Evidence): string[] {
   return memory
-    .filter(({ secondQuarter, lastQuarter }) => !(lastQuarter <= secondQuarter * mostGrowth))
+    .filter(({ firstHalf, lastQuarter }) => !(lastQuarter <= firstHalf * mostGrowth))
     .map(
-      ({ part, secondQuarter, lastQuarter }) =>
-        `${part} grew from ${secondQuarter.toFixed()} to ${lastQuarter.toFixed()} MiB`,
+      ({ part, firstHalf, lastQuarter }) => `${part} grew from ${firstHalf.toFixed()} to ${lastQuarter.toFixed()} MiB`,
     );
 }
 
