@@ -56,7 +56,7 @@ interface State {
 export async function startFaultProxy(redisPort: number): Promise<FaultProxy> {
   const state: State = { target: redisPort, stalled: false, refusing: false, links: new Set(), watches: [] };
   const server = createServer((client) => {
-    if (state.refusing) client.on('error', () => undefined).resetAndDestroy();
+    if (state.refusing) resetSocket(client.on('error', () => undefined));
     else openLink(state, client);
   });
   server.listen(0, '127.0.0.1');
@@ -124,7 +124,7 @@ function openLink(state: State, client: Socket): void {
   });
   upstream.once('close', () => {
     if (link.dropping) {
-      client.resetAndDestroy();
+      resetSocket(client);
       link.dropping();
     } else client.destroySoon();
   });
@@ -166,6 +166,15 @@ function setFlow({ client, upstream }: Link, flows: boolean): void {
 
 /** A reset as a broken network makes it: no goodbye, in neither direction. */
 function cut({ client, upstream }: Link): void {
-  client.resetAndDestroy();
-  upstream.resetAndDestroy();
+  resetSocket(client);
+  resetSocket(upstream);
+}
+
+/**
+ * Resets a connection. One that is being shut down already is closed: Node would mark its handle as closing, libuv would
+ * refuse to reset it, and the process would wait for it for ever when it ends.
+ */
+function resetSocket(socket: Socket): void {
+  if (socket.writableEnded) socket.destroy();
+  else socket.resetAndDestroy();
 }
