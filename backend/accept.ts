@@ -24,15 +24,12 @@ export interface Receipt {
 /** Reads an entry. Never throws: what cannot be read ends here, so that it does not come back for ever. */
 export function acceptEntry(deps: ConsumerDeps, model: Model, receipt: Receipt, entry: RawEntry): Accepted {
   const { stream, entryId, fields } = entry;
-  const { lane, lease, claimed } = receipt;
   const decoded = decodeEntry(fields);
   const admittedAt = Number.parseInt(entryId, 10);
   const queueMs = Math.max(0, deps.redisClock.now() - admittedAt);
-  if (!decoded.ok)
-    return refuse(deps, { lane, lease, claimed, stream, entryId, model, queueMs }, fields, decoded.failure);
+  if (!decoded.ok) return refuse(deps, { ...receipt, stream, entryId, model, queueMs }, fields, decoded.failure);
   const { taskId, spec, timeLeftMs, traceparent } = decoded.value;
-  const { bytes } = spec;
-  const delivery = { lane, lease, claimed, stream, entryId, model, queueMs, taskId, traceparent, bytes };
+  const delivery = { ...receipt, stream, entryId, model, queueMs, taskId, traceparent, bytes: spec.bytes };
   const trace = startTaskTrace(deps.tracer, delivery, deps.consumer);
   const task = { delivery, spec, deadline: admittedAt + timeLeftMs, trace };
   const here = model.manifest.version;

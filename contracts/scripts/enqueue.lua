@@ -17,7 +17,6 @@
 --      or 'joined', task id of the equal work, tasks admitted, deadline, its traceparent
 --      or 'shed', 'count', 'bytes' or 'wait' (it would not be done by its deadline), tasks admitted,
 --         milliseconds until there will be room for it
-local call = redis.call
 local edge, mostTasks, mostBytes, rate = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 
 -- Of the time until its deadline, a task may spend so much waiting for those before it: rates are estimates.
@@ -28,7 +27,7 @@ local returning, latestTurn = 0.85, 120000
 -- The account, read when it is needed and written at the end: field → amount.
 local load, changed = {}, false
 local function amount(field)
-  load[field] = load[field] or tonumber(call('HGET', KEYS[3], field) or 0)
+  load[field] = load[field] or tonumber(redis.call('HGET', KEYS[3], field) or 0)
   return load[field]
 end
 
@@ -36,7 +35,7 @@ end
 local clock
 local function now()
   if not clock then
-    local time = call('TIME')
+    local time = redis.call('TIME')
     clock = time[1] * 1000 + math.floor(time[2] / 1000)
   end
   return clock
@@ -45,7 +44,7 @@ end
 -- The trace that a task belongs to stands in its entry, which only a join has to look up.
 local function traceOf(ledger)
   local entry = string.match(ledger, '^%S+')
-  local found = call('XRANGE', KEYS[1], entry, entry)[1]
+  local found = redis.call('XRANGE', KEYS[1], entry, entry)[1]
   return found and string.match(found[2][2], '"trace":"([%x-]*)"') or ''
 end
 
@@ -53,7 +52,7 @@ local function join(taskKey, timeLeft, task)
   local deadline = string.format('%.0f', math.max(now() + timeLeft, tonumber(task[2]) or 0))
   local edges = task[3] or ''
   if not string.find(' ' .. edges .. ' ', ' ' .. edge .. ' ', 1, true) then edges = edges .. ' ' .. edge end
-  call('HSET', taskKey, 'deadline', deadline, 'edges', edges, 'waiters', (task[4] or 1) + 1)
+  redis.call('HSET', taskKey, 'deadline', deadline, 'edges', edges, 'waiters', (task[4] or 1) + 1)
   return deadline
 end
 
@@ -72,44 +71,44 @@ local function shed(limit, admitted, timeLeft)
 end
 
 local function enqueue(taskKey, imageKey, resultKey, id, sha256, work, tenant, bytes, timeLeft, entryText)
-  local marked = call('HSETNX', KEYS[2], work, id) == 1
+  local marked = redis.call('HSETNX', KEYS[2], work, id) == 1
   if not marked then
     -- The marker is the task's own where a lost reply made the client send again.
-    local inFlight = call('HGET', KEYS[2], work)
+    local inFlight = redis.call('HGET', KEYS[2], work)
     if inFlight ~= id then
       local other = string.sub(taskKey, 1, -#id - 1) .. inFlight
-      local task = call('HMGET', other, 'ledger', 'deadline', 'edges', 'waiters')
+      local task = redis.call('HMGET', other, 'ledger', 'deadline', 'edges', 'waiters')
       if not task[1] then
         -- Its task was lost; the marker must not stand in the way for ever.
-        call('HSET', KEYS[2], work, id)
+        redis.call('HSET', KEYS[2], work, id)
         marked = true
       elseif string.match(task[1], '^%S+ %S+ (%S+)') == sha256 then
-        call('DEL', imageKey)
+        redis.call('DEL', imageKey)
         return 'joined ' .. inFlight .. ' ' .. amount('count') .. ' ' .. join(other, timeLeft, task)
           .. ' ' .. traceOf(task[1])
       end
     end
   end
-  if call('EXISTS', taskKey, resultKey) > 0 then
-    local deadline = call('HGET', taskKey, 'deadline')
-    if marked then call('HDEL', KEYS[2], work) end
+  if redis.call('EXISTS', taskKey, resultKey) > 0 then
+    local deadline = redis.call('HGET', taskKey, 'deadline')
+    if marked then redis.call('HDEL', KEYS[2], work) end
     -- A result without a task: it ran and left before the command was sent again.
-    if not deadline then call('DEL', imageKey) end
+    if not deadline then redis.call('DEL', imageKey) end
     return 'admitted ' .. id .. ' ' .. amount('count') .. ' ' .. (deadline or 0)
   end
   local count, total = amount('count') + 1, amount('bytes') + bytes
   local limit = count > mostTasks and 'count' or total > mostBytes and 'bytes'
     or rate > 0 and (count - 1) * 1000 / rate > mostWaiting * timeLeft and 'wait'
   if limit then
-    call('DEL', imageKey)
-    if marked then call('HDEL', KEYS[2], work) end
+    redis.call('DEL', imageKey)
+    if marked then redis.call('HDEL', KEYS[2], work) end
     return shed(limit, count - 1, tonumber(timeLeft))
   end
-  local entry = call('XADD', KEYS[1], '*', 'task', entryText)
+  local entry = redis.call('XADD', KEYS[1], '*', 'task', entryText)
   local deadline = string.format('%.0f', string.match(entry, '^%d+') + timeLeft)
   -- ledger: what the scripts must know of a task when it leaves. Where other bytes of the same MD5 are in flight the
   -- marker stays theirs.
-  call('HSET', taskKey, 'deadline', deadline, 'edges', edge, 'ledger',
+  redis.call('HSET', taskKey, 'deadline', deadline, 'edges', edge, 'ledger',
     entry .. ' ' .. bytes .. ' ' .. sha256 .. ' ' .. (marked and work or '-') .. ' ' .. tenant)
   local tenantCount, tenantBytes = 'count:' .. tenant, 'bytes:' .. tenant
   load.count, load.bytes, changed = count, total, true
@@ -130,6 +129,6 @@ if changed then
     -- Turns may be less than a millisecond apart.
     fields[#fields + 1] = string.format(field == 'turn' and '%.3f' or '%.0f', value)
   end
-  call('HSET', KEYS[3], unpack(fields))
+  redis.call('HSET', KEYS[3], unpack(fields))
 end
 return replies

@@ -14,7 +14,6 @@
 -- Returns for each task 'left edge edge …' with the edges to tell
 --      or 'gone': the task had left already
 --      or 'shared': cancelled by one of several waiters
-local call = redis.call
 local ends, entries, gone, works, results, dead = {}, {}, {}, {}, {}, {}
 local count = (#KEYS - 4) / 3
 local letter = 3 + 3 * count
@@ -28,14 +27,14 @@ for i = 1, count do
   local key, argument = 3 * i + 2, 3 * i
   local isDead = ARGV[argument] == 'dead'
   if isDead then letter = letter + 1 end
-  local task = call('HMGET', KEYS[key], 'ledger', 'edges', 'waiters')
+  local task = redis.call('HMGET', KEYS[key], 'ledger', 'edges', 'waiters')
   if not task[1] or seen[KEYS[key]] then
     ends[i] = 'gone'
     -- The image of a dead letter has a time to live; any other is left over.
-    if call('PTTL', KEYS[key + 1]) == -1 then gone[#gone + 1] = KEYS[key + 1] end
+    if redis.call('PTTL', KEYS[key + 1]) == -1 then gone[#gone + 1] = KEYS[key + 1] end
     if ARGV[argument + 1] ~= '' then entries[#entries + 1] = ARGV[argument + 1] end
   elseif ARGV[argument] == 'cancelled' and task[3] and tonumber(task[3]) > 1 then
-    call('HSET', KEYS[key], 'waiters', task[3] - 1)
+    redis.call('HSET', KEYS[key], 'waiters', task[3] - 1)
     ends[i] = 'shared'
   else
     local entry, bytes, work, tenant = string.match(task[1], '^(%S+) (%S+) %S+ (%S+) (%S+)$')
@@ -64,31 +63,31 @@ for i = 1, count do
 end
 
 if #entries > 0 then
-  call('XACK', KEYS[1], ARGV[1], unpack(entries))
-  call('XDEL', KEYS[1], unpack(entries))
+  redis.call('XACK', KEYS[1], ARGV[1], unpack(entries))
+  redis.call('XDEL', KEYS[1], unpack(entries))
 end
-if #gone > 0 then call('DEL', unpack(gone)) end
-if #works > 0 then call('HDEL', KEYS[2], unpack(works)) end
+if #gone > 0 then redis.call('DEL', unpack(gone)) end
+if #works > 0 then redis.call('HDEL', KEYS[2], unpack(works)) end
 for tenant, change in pairs(changes) do
   local suffix = tenant == '' and '' or ':' .. tenant
-  local count = call('HINCRBY', KEYS[3], 'count' .. suffix, -change[1])
+  local count = redis.call('HINCRBY', KEYS[3], 'count' .. suffix, -change[1])
   if count > 0 then
-    call('HINCRBY', KEYS[3], 'bytes' .. suffix, string.format('%.0f', -change[2]))
+    redis.call('HINCRBY', KEYS[3], 'bytes' .. suffix, string.format('%.0f', -change[2]))
   else
-    call('HDEL', KEYS[3], 'count' .. suffix, 'bytes' .. suffix)
+    redis.call('HDEL', KEYS[3], 'count' .. suffix, 'bytes' .. suffix)
     -- Nothing is admitted any more: whoever was told to come back later may come now.
-    if tenant == '' then call('HDEL', KEYS[3], 'turn') end
+    if tenant == '' then redis.call('HDEL', KEYS[3], 'turn') end
   end
 end
-for i = 1, #results, 2 do call('SET', results[i], results[i + 1], 'PX', ARGV[2]) end
+for i = 1, #results, 2 do redis.call('SET', results[i], results[i + 1], 'PX', ARGV[2]) end
 if #dead > 0 then
   local keep = ARGV[3 + 3 * count]
-  local time = call('TIME')
+  local time = redis.call('TIME')
   local oldest = string.format('%.0f', time[1] * 1000 - keep)
   for _, each in ipairs(dead) do
-    call('PEXPIRE', each[1], keep)
-    call('XADD', KEYS[4], 'MINID', oldest, '*', 'letter', each[2])
+    redis.call('PEXPIRE', each[1], keep)
+    redis.call('XADD', KEYS[4], 'MINID', oldest, '*', 'letter', each[2])
   end
-  call('PEXPIRE', KEYS[4], keep)
+  redis.call('PEXPIRE', KEYS[4], keep)
 end
 return ends

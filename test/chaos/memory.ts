@@ -30,7 +30,8 @@ export function watchMemory(parts: readonly Part[]): { stop(): MemoryCourse[] } 
   };
 }
 
-function courseOf(part: string, samples: readonly number[]): MemoryCourse {
+/** @param samples resident memory in MiB, in order */
+export function courseOf(part: string, samples: readonly number[]): MemoryCourse {
   const highWaterOf = (number: number, parts: number) => {
     const at = (n: number) => Math.floor((samples.length * n) / parts);
     return highWater(samples.slice(at(number), at(number + 1)));

@@ -30,7 +30,10 @@ export async function openConnection(host: string, port: number): Promise<HttpCo
   return {
     ask: (head, body) =>
       new Promise((resolve, reject) => {
-        if (socket.destroyed) reject(new Error('the server closed the connection'));
+        if (socket.destroyed) {
+          reject(new Error('the server closed the connection'));
+          return;
+        }
         state.finish = resolve;
         state.fail = reject;
         send(socket, head, body);
