@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { growHeapFreely } from '../infra/process/heap.js';
 import { createLogger } from '../infra/process/logger.js';
 import { loadConfig, type BackendConfig } from './config.js';
 import { openModels } from './model/served-models.js';
@@ -8,6 +9,7 @@ import { RunLimitError } from './run-limit.js';
 import { exitCodes } from './supervise/exit-codes.js';
 import { tieToSupervisor, type SupervisorTie } from './supervise/tie.js';
 
+growHeapFreely();
 await main();
 
 async function main(): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { growHeapFreely } from '../infra/process/heap.js';
 import { createLogger } from '../infra/process/logger.js';
 import { publicConfig } from '../infra/process/public-config.js';
 import { loadConfig, type EdgeConfig } from './config.js';
@@ -7,6 +8,7 @@ import { startEdge } from './node-server.js';
 /** Exit codes of an edge, for whoever restarts it. */
 const exitCodes = { stopped: 0, cannotStart: 1, drainedTooLate: 4 } as const;
 
+growHeapFreely();
 await main();
 
 async function main(): Promise<void> {

@@ -1,6 +1,7 @@
 /** The limit: the least that carries bytes across a stream and an answer back, with nothing promised. */
 import { randomUUID } from 'node:crypto';
 import { Redis } from 'ioredis';
+import { growHeapFreely } from '../../../infra/process/heap.js';
 import { callLoad } from './caller-load.js';
 import { obey } from './messages.js';
 
@@ -9,6 +10,8 @@ const group = 'bare';
 const channel = 'bare:replies';
 const answer = JSON.stringify([{ label: '00000000', score: 1 }]);
 
+// At its best, as ours.
+growHeapFreely();
 const [role, url = ''] = process.argv.slice(2);
 if (role === 'caller') await startCaller();
 else await startWorker();

@@ -14,6 +14,7 @@ import { createEdgeMetrics } from '../../../edge/metrics.js';
 import { startRequestTrace } from '../../../edge/telemetry.js';
 import { createProducer } from '../../../edge/producer.js';
 import { createWaiter } from '../../../edge/waiter.js';
+import { growHeapFreely } from '../../../infra/process/heap.js';
 import {
   connectCache,
   connectCommands,
@@ -24,6 +25,7 @@ import { startTelemetry } from '../../../infra/process/telemetry.js';
 import { callLoad } from './caller-load.js';
 import { obey } from './messages.js';
 
+growHeapFreely();
 const [url = '', cacheUrl = ''] = process.argv.slice(2);
 const edge = 'bench';
 const logger = pino({ level: 'warn' });

@@ -6,10 +6,12 @@ import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { findModels, loadModel } from '../../../backend/model/load.js';
 import { openDevice } from '../../../backend/model/session.js';
+import { growHeapFreely } from '../../../infra/process/heap.js';
 import { listen } from '../../../infra/process/listen.js';
 import { follow, type Loop } from './loop.js';
 import { loopOrderSchema, loopSettingsSchema } from './loop-orders.js';
 
+growHeapFreely();
 const settings = loopSettingsSchema.parse(JSON.parse(process.argv[2] ?? '{}'));
 const loop = await openLoop().catch((error: unknown) => {
   // The last line of the output is what whoever started this process hears.
