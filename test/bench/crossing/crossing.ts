@@ -2,7 +2,7 @@ import type { Bench, BenchOptions, Goal, Measured, Round } from '../bench.js';
 import { interleaved, ratios, type Side } from '../rounds.js';
 import { tracingOnePercent, withSurroundings, type Surroundings } from '../surroundings.js';
 import { withParties, type StartParty } from './parties.js';
-import { startBareLoop, startBullmq, startSampan } from './sides.js';
+import { startBareLoop, startBullmq, startSameCommands, startSampan } from './sides.js';
 import { sweepBullmq, tune, type Tried } from './sweep.js';
 import { crossingColumns, imageBytes, measureStretch, warmUp } from './turn.js';
 
@@ -23,10 +23,11 @@ async function measure(here: Surroundings, startParty: StartParty, options: Benc
   const tracing = tracingOnePercent(here.otlpUrl);
   const ours = await startSampan(here, startParty, { name: 'sampan', cache: false, tracing });
   const cached = await startSampan(here, startParty, { name: 'sampan, cache on', cache: true, tracing });
+  const same = await startSameCommands(here, startParty);
   const bare = await startBareLoop(here, startParty);
   const bullmq = await startBullmq(here, startParty);
   const warmUpTasks = quick ? 500 : 20_000;
-  await warmUp([ours, cached, bare, bullmq], { turns: quick ? 1 : 2, tasks: warmUpTasks, say });
+  await warmUp([ours, cached, same, bare, bullmq], { turns: quick ? 1 : 2, tasks: warmUpTasks, say });
   const seconds = quick ? 0.3 : 3;
   const turns: Side[] = [];
   const tried = new Map<number, readonly Tried[]>();
@@ -35,7 +36,7 @@ async function measure(here: Surroundings, startParty: StartParty, options: Benc
     const all = await sweepBullmq(bullmq, callers, quick ? 0.1 : 0.7);
     tried.set(callers, all);
     const stretch = { callers, until: { seconds } };
-    for (const side of [ours, cached, bare])
+    for (const side of [ours, cached, same, bare])
       turns.push({ name: side.name, point: callers, measure: () => measureStretch(side, stretch) });
     turns.push({
       ...{ name: bullmq.name, point: callers },
@@ -101,6 +102,7 @@ function settingsOf(tried: ReadonlyMap<number, readonly Tried[]>): Measured['set
 const remarks = [
   'CPU is of the calling process (edge), the consumer, and all Redis servers of a side.',
   'Ours admits by count and bytes, coalesces equal work, enforces deadlines and leases, stores the result and ends a task once; logs, metrics and 1 % of traces are on.',
+  'Same commands: the messages and scripts of ours, sent by a program that does nothing else: no checks, deadlines, leases, spans, metrics, log.',
   'The bare loop: XADD, XREADGROUP of up to 64, one MULTI of XACK and XDEL and one PUBLISH for each batch; it promises nothing and stores no result.',
   'BullMQ carries JSON, so a picture is base64 in the data of its job; its worker makes bytes of it again. Locks, stalled checks and its stream of events are as it sets them; its concurrency and the way to get results are swept for each number of callers, and the best is kept.',
   'Left out by all: HTTP, and hashing (our digests are made up). With the cache on each of our tasks also asks and fills a second server.',

@@ -42,6 +42,14 @@ export async function startBareLoop(here: Surroundings, startParty: StartParty):
   });
 }
 
+/** The messages and scripts of ours, and nothing around them. */
+export async function startSameCommands(here: Surroundings, startParty: StartParty): Promise<CrossingSide> {
+  return startPair(await here.redis('stream'), 'same commands', {
+    caller: (url) => startParty('./same-commands.js', ['caller', url]),
+    worker: (url) => startParty('./same-commands.js', ['worker', url]),
+  });
+}
+
 export interface SideWithWorker extends CrossingSide {
   readonly worker: Party;
 }

@@ -25,6 +25,7 @@ let sent = 0;
 
 async function run(load: Load): Promise<HttpReport> {
   const pools = load.origins.map((origin) => connectionPool(new URL(origin)));
+  for (const pool of pools) await pool.open(load.connections);
   const latencies: number[] = [];
   const statuses: Record<string, number> = {};
   let inTime = 0;
@@ -104,19 +105,24 @@ function uniqueTail(number: number): Buffer {
   return tail;
 }
 
-/** Connections that are free are used again, the last one first; where none is free another one is opened. */
+/** Connections that are free are used again in turns; where none is free another one is opened. */
 function connectionPool({ hostname, port }: URL) {
   const free: HttpConnection[] = [];
   const all: HttpConnection[] = [];
+  const openOne = async () => {
+    const connection = await openConnection(hostname, Number(port));
+    all.push(connection);
+    return connection;
+  };
   return {
+    open: async (count: number) => {
+      while (free.length < count) free.push(await openOne());
+    },
     ask: async (head: string, body: Buffer | undefined) => {
-      let connection = free.pop();
+      let connection = free.shift();
       // The server closes what was idle for a while.
-      while (connection && !connection.isOpen) connection = free.pop();
-      if (!connection) {
-        connection = await openConnection(hostname, Number(port));
-        all.push(connection);
-      }
+      while (connection && !connection.isOpen) connection = free.shift();
+      connection ??= await openOne();
       const status = await connection.ask(head, body);
       free.push(connection);
       return status;

@@ -18,6 +18,11 @@ export const httpLoadSchema = z.strictObject({
     /** Poisson arrivals, whether answers come or not; latency counts from when a request was due. */
     z.strictObject({ kind: z.literal('open'), perSecond: z.number(), seconds: z.number(), seed: z.int() }),
   ]),
+  /**
+   * Connections to each origin that are open before the first request. A server that is kept busy accepts new ones
+   * slowly, so that an overload would wait in the operating system and not in the server.
+   */
+  connections: z.int().default(0),
   /** Answers of 200 later than this are not goodput. */
   withinMs: z.number().default(10_000),
 });

@@ -4,17 +4,19 @@ import { shippedSettings, startWithAnswer } from '../http/answered-image.js';
 import { httpColumns, measured, requestsOf, warmUp, type HttpSide } from '../http/http-side.js';
 import { startGenerator, type Generator } from '../http/start-generator.js';
 import { interleaved, ratios } from '../rounds.js';
-import { withSurroundings, type Surroundings } from '../surroundings.js';
+import { tracingOnePercent, withSurroundings, type Surroundings } from '../surroundings.js';
 
-const [ours, rival, honoAlone, nodeHttp] = ['edge', 'Hono, one GET', 'Hono alone', 'node:http'] as const;
+const [ours, rival, observed, honoAlone, nodeHttp] = [
+  ...(['edge', 'Hono, one GET', 'the same, observed', 'Hono alone', 'node:http'] as const),
+];
 /** So that a round of any side takes some seconds. */
-const requests = { [ours]: 40_000, [rival]: 60_000, [honoAlone]: 120_000, [nodeHttp]: 160_000 };
+const requests = { [ours]: 40_000, [rival]: 60_000, [observed]: 40_000, [honoAlone]: 120_000, [nodeHttp]: 160_000 };
 const callers = 32;
 
 export const lookup: Bench = {
   name: 'lookup',
   about:
-    'GET of an answer by MD5 and SHA-256 from the cache, through the shipped edge; beside it a Hono route that does one GET of Redis, the same without Redis, and node:http.',
+    'GET of an answer by MD5 and SHA-256 from the cache, through the shipped edge; beside it a Hono route that does one GET of Redis, that route with what people add to know what it does, a route without Redis, and node:http.',
   run: (options) =>
     withSurroundings(async (here) => {
       const generator = startGenerator();
@@ -36,6 +38,11 @@ async function compare(here: Surroundings, generator: Generator, options: BenchO
   const sides = [
     side(ours, edge, [stream.pid, cache.pid]),
     side(rival, await here.start('test/bench/lookup/one-get.js', {}, [cache.url]), [cache.pid]),
+    side(
+      observed,
+      await here.start('test/bench/lookup/observed-get.js', tracingOnePercent(here.otlpUrl), [cache.url]),
+      [cache.pid],
+    ),
     side(honoAlone, await here.start('test/bench/lookup/hono-alone.js', {}, [answer]), []),
     side(nodeHttp, await here.start('test/bench/lookup/node-http.js', {}, [answer]), []),
   ];
@@ -55,7 +62,8 @@ async function compare(here: Surroundings, generator: Generator, options: BenchO
     settings: { ...{ callers, answerBytes: answer.length }, ...requestsOf(sides), ...shippedSettings },
     remarks: [
       `with Redis, the edge takes ${timesRange(ratios(rounds, 'sum', ours, rival))} of the bare route`,
-      'the edge also checks model, parameters and digests, compares the SHA-256, makes an entity tag, gives an id and a trace, counts, times, bounds the time of the GET, and writes a line of its log; the bare routes do none of it',
+      `beside the route that is observed too, the edge takes ${timesRange(ratios(rounds, 'server', ours, observed))} of the CPU`,
+      'the edge also checks model, parameters and digests, compares the SHA-256, makes an entity tag, gives an id and a trace, counts, times, bounds the time of the GET, and writes a line of its log; the bare routes do none of it, the observed one has id, span, metrics, log line and bound',
     ],
   };
 }

@@ -28,6 +28,8 @@ export async function measureOverload(
   // What it would get done within half of a caller's patience.
   const form: QueueForm = { ...chosen.queue, mostHeld: Math.max(16, Math.round(perSecond)) };
   const bounded = await queueOf(here, material, form);
+  // More than ever wait for an answer that is of use.
+  const connections = Math.ceil(((2 * perSecond * withinMs) / 1000) * 2);
   // The same arrivals for all within a round, others in the next.
   const seeds = new Map<string, number>();
   const side = (name: string, server: Server): Side => ({
@@ -36,7 +38,7 @@ export async function measureOverload(
       const seed = (seeds.get(name) ?? 0) + 1;
       seeds.set(name, seed);
       const pace = { kind: 'open', perSecond: 2 * perSecond, seconds: sizes.overloadSeconds, seed } as const;
-      const { report } = await ask(generator, server, material.files, { pace, withinMs });
+      const { report } = await ask(generator, server, material.files, { pace, connections, withinMs });
       const { p50Ms, p99Ms, requests, statuses } = report;
       // Answers in time may still come after the last request was sent.
       const answering = Math.min(report.seconds, pace.seconds + withinMs / 1000);

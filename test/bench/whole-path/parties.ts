@@ -59,12 +59,12 @@ export async function ask(
   generator: Generator,
   { origins, path, pids }: Server,
   files: readonly string[],
-  { pace, withinMs = 10_000 }: Pick<HttpLoad, 'pace' | 'withinMs'>,
+  { pace, connections, withinMs = 10_000 }: Pick<HttpLoad, 'pace' | 'connections' | 'withinMs'>,
 ): Promise<{ readonly report: HttpReport; readonly micros: Readonly<Record<string, number>> }> {
   const headers = { 'content-type': 'image/jpeg', 'x-timeout-ms': String(withinMs) };
   const load: HttpLoad = {
     ...{ origins: [...origins], method: 'POST', paths: [path], headers, files: [...files], unique: true },
-    ...{ pace, withinMs },
+    ...{ pace, connections, withinMs },
   };
   const { result: report, micros } = await cpuDuring(pids, () => generator.send(load));
   return { report, micros };

@@ -54,6 +54,7 @@ export function reportOf(rounds: readonly Round[], { material, sizes, chosen }: 
       ...chosen.tried,
       'The generator runs on the same cores; its CPU is not in the sum, its room is missing to ours and the queue alone.',
       'The queue decodes the same pixels, without the checks, the upright orientation and the size of the original; it answers as JSON.',
+      'When overloaded, all callers are connected before the load begins: what waits for a connection would wait in the operating system.',
       'Goodput: answers of 200 within 2 s, over the time in which such answers could come (2 s more than the load lasts).',
       'An overloaded queue without a bound gets slower with every second, so its goodput falls with the length of a round.',
     ],
