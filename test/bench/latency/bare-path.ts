@@ -4,7 +4,7 @@
  * traced or logged. Arguments: role, Redis of the stream, Redis of the cache, settings of the model (JSON).
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { Redis } from 'ioredis';
 import { parseParams } from '../../../contracts/params.js';
@@ -44,11 +44,16 @@ async function startEdge(): Promise<void> {
     buffer(request)
       .then(answer)
       .then(
-        (text) => response.writeHead(200, { 'content-type': 'application/json' }).end(text),
-        (error: unknown) => response.writeHead(500).end(String(error)),
+        (text) => send(response, 200, text),
+        (error: unknown) => send(response, 500, String(error)),
       );
   });
   console.log(JSON.stringify({ msg: 'listening', url: await listen(server, '127.0.0.1', 0, 'bare path') }));
+}
+
+function send(response: ServerResponse, status: number, text: string): void {
+  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) };
+  response.writeHead(status, headers).end(text);
 }
 
 async function startWorker(): Promise<void> {

@@ -40,7 +40,7 @@ async function measureLatency(material: Material, { rounds, quick, say }: BenchO
       const over = (name: string, answering: Server) =>
         httpSide(name, { generator, server: answering, files: material.files, images });
       const sides = [over(ours, server), over(barePath, least), loopSide(loop, images)];
-      const measured = await interleaved(sides, { rounds, warmUps: quick ? 1 : 2, say });
+      const measured = await interleaved(sides, { rounds, warmUps: quick ? 1 : 6, say });
       return reportOf(measured, { images, threads: layout.threads, files: material.files.length });
     });
   } finally {
