@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer';
 import * as z from 'zod';
 import { Failure } from './failure.js';
 import { parseTaskId, taskFormat, taskSpecSchema, type TaskSpec } from './task.js';
@@ -13,12 +14,17 @@ export interface Entry {
 
 export type Decoded<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly failure: Failure };
 
+/** What the format and the id say already is not said again: of a backlog, every byte counts a hundred thousand times. */
+const storedSpecSchema = taskSpecSchema.omit({ v: true, model: true, sha256: true }).extend({
+  sha256: z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'a SHA-256 is 43 characters of base64url here'),
+});
+
 const entrySchema = z.strictObject({
   v: z.literal(taskFormat),
   id: z.string().refine((id) => parseTaskId(id) !== undefined, 'is not a task id'),
   timeLeftMs: z.int().nonnegative(),
   trace: z.string().max(64),
-  spec: taskSpecSchema,
+  spec: storedSpecSchema,
 });
 
 /** The one field of an entry. */
@@ -26,7 +32,15 @@ const field = 'task';
 
 /** An entry as its stream keeps it, in the field `task`. */
 export function encodeEntry({ taskId, spec, timeLeftMs, traceparent }: Entry): string {
-  return JSON.stringify({ v: taskFormat, id: taskId, timeLeftMs, trace: traceparent, spec } satisfies Stored);
+  const { v, version, md5, params, scope, tenant, tier, lane, bytes } = spec;
+  const sha256 = shortSha256(spec.sha256);
+  const stored = { version, md5, sha256, params, scope, tenant, tier, lane, bytes };
+  return JSON.stringify({ v, id: taskId, timeLeftMs, trace: traceparent, spec: stored } satisfies Stored);
+}
+
+/** A SHA-256 as entries and ledgers hold it: base64url is a third shorter than hexadecimal. */
+export function shortSha256(hex: string): string {
+  return Buffer.from(hex, 'hex').toString('base64url');
 }
 
 type Stored = z.input<typeof entrySchema>;
@@ -43,8 +57,13 @@ export function decodeEntry(fields: readonly string[]): Decoded<Entry> {
   if (fields.length > 2) return unreadable(`more than one field "${field}"`);
   const parsed = entrySchema.safeParse(parseJson(text));
   if (!parsed.success) return unreadable(describe(parsed.error));
-  const { id, spec, timeLeftMs, trace } = parsed.data;
-  return { ok: true, value: { taskId: id, spec, timeLeftMs, traceparent: trace } };
+  const { id, timeLeftMs, trace } = parsed.data;
+  return { ok: true, value: { taskId: id, spec: specOf(id, parsed.data.spec), timeLeftMs, traceparent: trace } };
+}
+
+function specOf(id: string, { sha256, ...rest }: z.infer<typeof storedSpecSchema>): TaskSpec {
+  const model = parseTaskId(id)?.model ?? '';
+  return { v: taskFormat, model, ...rest, sha256: Buffer.from(sha256, 'base64url').toString('hex') };
 }
 
 const withId = z.object({ id: z.string() });

@@ -26,6 +26,11 @@ export const failures = {
     message: 'This lookup needs the SHA-256 of the image beside its MD5.',
   },
   body_incomplete: { status: 400, retryable: true, message: 'The request body ended before it was complete.' },
+  credentials_missing: { status: 401, retryable: false, message: 'The request carries neither a key nor a token.' },
+  credentials_invalid: { status: 401, retryable: false, message: 'The key or token is not valid.' },
+  credentials_expired: { status: 401, retryable: false, message: 'The key or token has expired.' },
+  permission_missing: { status: 403, retryable: false, message: 'The credentials do not allow this.' },
+  model_not_allowed: { status: 403, retryable: false, message: 'The credentials do not allow this model.' },
   route_not_found: { status: 404, retryable: false, message: 'There is nothing at this path.' },
   model_not_found: { status: 404, retryable: false, message: 'The model is not in the catalogue.' },
   result_not_found: { status: 404, retryable: false, message: 'No answer is kept for this image.' },
@@ -43,6 +48,9 @@ export const failures = {
   },
   image_unreadable: { status: 422, retryable: false, message: 'The image is damaged or cannot be decoded.' },
   image_too_large: { status: 422, retryable: false, message: 'The image has more pixels than allowed.' },
+  rate_limited: { status: 429, retryable: true, message: 'More pictures came than the rate allows.' },
+  quota_exhausted: { status: 429, retryable: true, message: 'The pictures of this day are used up.' },
+  too_many_at_once: { status: 429, retryable: true, message: 'Too many requests of these credentials are under way.' },
   inference_failed: { status: 500, retryable: true, message: 'The model failed on this image.' },
   task_unreadable: {
     status: 500,
@@ -63,6 +71,11 @@ export const failures = {
   },
   overloaded: { status: 503, retryable: true, message: 'There is more work than can be done in time.' },
   stream_unavailable: { status: 503, retryable: true, message: 'The stream cannot be reached or is out of memory.' },
+  tokens_unverifiable: {
+    status: 503,
+    retryable: true,
+    message: 'The keys that tokens are verified with cannot be fetched.',
+  },
   task_lost: { status: 503, retryable: true, message: 'The task was lost before it had a result.' },
   deadline_exceeded: { status: 504, retryable: true, message: 'The deadline passed before there was a result.' },
 } as const satisfies Record<string, FailureEntry>;

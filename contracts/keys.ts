@@ -6,6 +6,20 @@ export const consumerGroup = 'consumers';
 /** Catalogue: a hash of `<model>` → active version, `<model>@<version>` → manifest, `@revision` → count of changes. */
 export const catalogueKey = 'sampan:models';
 
+/** API keys: a hash of id → what is stored of the key. */
+export const apiKeysKey = 'sampan:keys';
+
+/** What an account has spent, and its requests under way; one slot. */
+export function spendKeys(account: string): { readonly account: string; readonly underWay: string } {
+  const base = `sampan:{spend:${account}}`;
+  return { account: base, underWay: `${base}:under-way` };
+}
+
+/** What tenants used on a day (YYYY-MM-DD, UTC): a hash of `<tenant> <what>` → count. */
+export function usageKey(day: string): string {
+  return `sampan:usage:${day}`;
+}
+
 /** Names of live consumers, scored by the time of their last heartbeat in milliseconds of Redis's clock. */
 export const registerIndexKey = 'sampan:consumers';
 

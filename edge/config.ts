@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { defaultTiers, tiersSchema } from './access/tiers.js';
 
 const whole = (fallback: number, min: number, max: number) =>
   z
@@ -17,6 +18,21 @@ const flag = (on: string, off: string, fallback: boolean) =>
 const redisUrl = z.string().regex(/^rediss?:\/\/\S+$/, 'expected a URL such as redis://127.0.0.1:6379');
 const MiB = 1024 * 1024;
 
+const loopback = new Set(['127.0.0.1', '::1', 'localhost']);
+
+const tiers = z
+  .string()
+  .transform((text, context) => {
+    try {
+      return JSON.parse(text) as unknown;
+    } catch {
+      context.addIssue({ code: 'custom', message: 'expected JSON' });
+      return z.NEVER;
+    }
+  })
+  .pipe(tiersSchema)
+  .default(defaultTiers);
+
 /** Every variable that the edge reads, by its name. */
 const variables = z.object({
   SAMPAN_HOST: z.string().default('127.0.0.1'),
@@ -33,6 +49,14 @@ const variables = z.object({
   SAMPAN_CACHE: flag('on', 'off', true),
   SAMPAN_CACHE_TIMEOUT_MS: whole(50, 1, 10_000),
   SAMPAN_LOOKUP_MD5_ONLY: flag('true', 'false', false),
+  SAMPAN_AUTH: z.enum(['on', 'off', 'open'], 'expected on, off or open').default('off'),
+  SAMPAN_TIERS: tiers,
+  SAMPAN_JWT_SECRET: z.string().min(32, 'must have 32 characters or more').optional(),
+  SAMPAN_JWKS_URL: z
+    .url({ protocol: /^https?$/, error: 'expected a URL such as https://login.example.com/keys' })
+    .optional(),
+  SAMPAN_JWT_ISSUER: z.string().optional(),
+  SAMPAN_JWT_AUDIENCE: z.string().optional(),
   SAMPAN_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 });
 
@@ -40,6 +64,14 @@ const configSchema = variables
   .refine((env) => env.SAMPAN_DEFAULT_TIMEOUT_MS <= env.SAMPAN_MAX_TIMEOUT_MS, {
     path: ['SAMPAN_DEFAULT_TIMEOUT_MS'],
     error: 'must not be greater than SAMPAN_MAX_TIMEOUT_MS',
+  })
+  .refine((env) => env.SAMPAN_AUTH !== 'off' || loopback.has(env.SAMPAN_HOST), {
+    path: ['SAMPAN_AUTH'],
+    error: 'must be on where SAMPAN_HOST is not loopback; "open" lets everybody in',
+  })
+  .refine((env) => env.SAMPAN_JWT_SECRET === undefined || env.SAMPAN_JWKS_URL === undefined, {
+    path: ['SAMPAN_JWKS_URL'],
+    error: 'and SAMPAN_JWT_SECRET exclude each other',
   })
   .transform((env) =>
     Object.freeze({
@@ -60,6 +92,12 @@ const configSchema = variables
       cache: env.SAMPAN_CACHE,
       cacheTimeoutMs: env.SAMPAN_CACHE_TIMEOUT_MS,
       lookupMd5Only: env.SAMPAN_LOOKUP_MD5_ONLY,
+      /** Whether callers must show a key or a token. */
+      auth: env.SAMPAN_AUTH === 'on',
+      tiers: env.SAMPAN_TIERS,
+      jwt: { issuer: env.SAMPAN_JWT_ISSUER, audience: env.SAMPAN_JWT_AUDIENCE, jwksUrl: env.SAMPAN_JWKS_URL },
+      /** Never printed. */
+      jwtSecret: env.SAMPAN_JWT_SECRET,
       logLevel: env.SAMPAN_LOG_LEVEL,
     }),
   );

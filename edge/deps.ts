@@ -1,13 +1,15 @@
 import type { Buffer } from 'node:buffer';
 import type { Tracer } from '@opentelemetry/api';
 import type { AccessRecord } from './access-log.js';
-import type { Principal } from './authenticate.js';
+import type { Limiter } from './access/limiter.js';
+import type { Principal } from './access/principal.js';
 import type { OnPiece } from './body/read-body.js';
 import type { Cache } from './cache.js';
 import type { EdgeConfig } from './config.js';
 import type { Cross } from './crossing.js';
 import type { EdgeMetrics } from './metrics.js';
 import type { ModelView } from './models.js';
+import type { UsageAccount } from './usage.js';
 import type { EdgeContext } from './request.js';
 
 export interface Readiness {
@@ -25,7 +27,10 @@ export interface Clock {
 export interface EdgeDeps {
   readonly config: EdgeConfig;
   readonly clock: Clock;
+  /** Who sends a request. @throws Failure of the kinds credentials_… */
   authenticate(c: EdgeContext): Principal | Promise<Principal>;
+  readonly limiter: Limiter;
+  readonly usage: Pick<UsageAccount, 'count'>;
   /** The whole body; its pieces are told of as they arrive. @throws Failure body_too_large | body_incomplete */
   readBody(c: EdgeContext, maxBytes: number, onPiece?: OnPiece): Promise<Buffer>;
   clientAddress(c: EdgeContext): string;

@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis';
 import type { Logger } from 'pino';
 import { uuidv7 } from '../contracts/uuid.js';
 import { replyChannel } from '../contracts/keys.js';
+import { addUsage } from '../contracts/usage.js';
 import { defineScripts } from '../contracts/scripts/scripts.js';
 import { listen } from '../infra/process/listen.js';
 import { recordWriter } from '../infra/process/logger.js';
@@ -11,7 +12,7 @@ import { checkStreamRole, sameServer } from '../infra/process/redis-role.js';
 import { startTelemetry, type Telemetry } from '../infra/process/telemetry.js';
 import { createAccessLog } from './access-log.js';
 import { createApp } from './app.js';
-import { anonymous } from './authenticate.js';
+import { openAccess } from './access/open-access.js';
 import { nodeBindings, readNodeBody } from './body/read-node-body.js';
 import { createCache, noCache } from './cache.js';
 import type { EdgeConfig } from './config.js';
@@ -21,6 +22,7 @@ import { createEdgeMetrics } from './metrics.js';
 import { startModelView } from './models.js';
 import { closeGracefully, createNodeServer } from './node-http.js';
 import { createProducer } from './producer.js';
+import { createUsageAccount, noUsage, type UsageAccount } from './usage.js';
 import { createWaiter, type Waiter } from './waiter.js';
 import { within } from './within.js';
 
@@ -39,6 +41,7 @@ type Undo = (() => unknown)[];
 
 const redisStartMs = 15_000;
 const drainMs = 10_000;
+const usageEveryMs = 1000;
 const pingLimitMs = 1_000;
 const clock = { now: () => performance.now() };
 
@@ -104,6 +107,7 @@ async function assemble(config: EdgeConfig, log: Logger, parts: Parts): Promise<
   const metrics = createEdgeMetrics(telemetry.meter);
   const accessLog = createAccessLog(recordWriter(log, 'request'), setImmediate);
   undo.push(() => accessLog.flush());
+  const usage = config.auth ? keepUsage(client, undo) : noUsage;
   const models = await startModelView({ client, clock });
   undo.push(() => models.stop());
   const waiter = createWaiter({ client, now });
@@ -114,7 +118,8 @@ async function assemble(config: EdgeConfig, log: Logger, parts: Parts): Promise<
   const producer = createProducer({ client, edge, limits, tasksPerSecond, nextTurn: setImmediate });
   return {
     ...{ config, clock, models, metrics },
-    authenticate: anonymous,
+    ...openAccess(config, client, clock),
+    usage,
     readBody: readNodeBody,
     clientAddress: (c) => nodeBindings(c).incoming.socket.remoteAddress ?? '',
     cross: createCrossing({ client, producer, waiter, limits, metrics }),
@@ -124,6 +129,17 @@ async function assemble(config: EdgeConfig, log: Logger, parts: Parts): Promise<
     reportError: (error, requestId) => log.error({ err: error, requestId }, 'a request failed for a reason unforeseen'),
     ready: () => askReady(client),
   };
+}
+
+/** Writes what tenants used about every second, and at the end. */
+function keepUsage(client: Redis, undo: Undo): UsageAccount {
+  const usage = createUsageAccount({ add: (day, byTenant) => addUsage(client, day, byTenant), now: Date.now });
+  const timer = setInterval(() => void usage.flush(), usageEveryMs);
+  undo.push(async () => {
+    clearInterval(timer);
+    await usage.flush();
+  });
+  return usage;
 }
 
 /** Resolves when the subscription stands for the first time; each time that it does, replies may have been missed. */

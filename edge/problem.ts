@@ -33,7 +33,8 @@ export function problem(
   };
   return respond(c, status, JSON.stringify(body), {
     'content-type': 'application/problem+json',
-    ...(status === 503 ? { 'retry-after': String(failure.retryAfter ?? retryAfterUnknown) } : {}),
+    ...(status === 401 ? { 'www-authenticate': 'Bearer realm="sampan"' } : {}),
+    ...(status === 503 || status === 429 ? { 'retry-after': String(failure.retryAfter ?? retryAfterUnknown) } : {}),
     ...headers,
   });
 }

@@ -1,4 +1,5 @@
 import type { Context } from 'hono';
+import type { Paid } from './access/limiter.js';
 import type { RequestTrace } from './telemetry.js';
 
 /** What becomes known about a request on its way; read by the log, the metrics and the trace when it ends. */
@@ -10,6 +11,8 @@ export interface RequestState {
   readonly endpoint: string;
   cache: 'none' | 'hit' | 'miss' | 'joined';
   tenant?: string;
+  /** Set where the caller's limits allowed the request. */
+  paid?: Paid;
   /** Only a name that is in the catalogue. */
   model?: string;
   bytes?: number;

@@ -13,7 +13,7 @@ export function respondJson(c: EdgeContext, status: number, value: unknown, head
   return respond(c, status, JSON.stringify(value), { 'content-type': 'application/json', ...headers });
 }
 
-function commonHeaders({ requestId, trace }: RequestState): Headers {
-  if (trace.traceId === INVALID_TRACEID) return { 'x-request-id': requestId };
-  return { 'x-request-id': requestId, traceresponse: trace.traceparent() };
+function commonHeaders({ requestId, trace, paid }: RequestState): Headers {
+  if (trace.traceId === INVALID_TRACEID) return { 'x-request-id': requestId, ...paid?.fields };
+  return { 'x-request-id': requestId, traceresponse: trace.traceparent(), ...paid?.fields };
 }

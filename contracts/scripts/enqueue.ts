@@ -1,6 +1,6 @@
 import type { Buffer } from 'node:buffer';
 import * as z from 'zod';
-import { encodeEntry } from '../entry.js';
+import { encodeEntry, shortSha256 } from '../entry.js';
 import { partitionKeys } from '../keys.js';
 import type { Lane, TaskSpec } from '../task.js';
 import type { StreamClient } from './scripts.js';
@@ -74,7 +74,7 @@ export async function enqueue(
     const timeLeftMs = Math.max(0, Math.ceil(task.timeLeftMs));
     images.push(keys.image(id), image);
     keyList.push(keys.task(id), keys.image(id), keys.result(id));
-    argumentList.push(id, spec.sha256, task.work, spec.tenant, image.length, timeLeftMs);
+    argumentList.push(id, shortSha256(spec.sha256), task.work, spec.tenant, image.length, timeLeftMs);
     argumentList.push(encodeEntry({ taskId: id, spec, timeLeftMs, traceparent: task.traceparent }));
   }
   const replies = await transaction(client, images, [keyList.length, ...keyList, ...argumentList]);

@@ -10,6 +10,7 @@ declare module 'ioredis' {
     sampanLeave(...args: (string | number | Buffer | Callback<unknown>)[]): Reply<unknown, Context>;
     sampanRenew(...args: (string | number)[]): Reply<unknown, Context>;
     sampanRetire(...args: (string | number)[]): Reply<unknown, Context>;
+    sampanSpend(...args: (string | number)[]): Reply<unknown, Context>;
     sampanSolo(...args: (string | number)[]): Reply<unknown, Context>;
   }
 }
@@ -23,6 +24,7 @@ export function defineScripts<Client extends StreamClient>(client: Client): Clie
   client.defineCommand('sampanLeave', { lua: scriptSources.leave });
   client.defineCommand('sampanRenew', { numberOfKeys: 1, lua: scriptSources.renew });
   client.defineCommand('sampanRetire', { numberOfKeys: 1, lua: scriptSources.retire });
+  client.defineCommand('sampanSpend', { numberOfKeys: 2, lua: scriptSources.spend });
   client.defineCommand('sampanSolo', { numberOfKeys: 2, lua: scriptSources.solo });
   return client;
 }

@@ -1,4 +1,5 @@
 import { SpanStatusCode } from '@opentelemetry/api';
+import type { Usage } from '../../contracts/usage.js';
 import type { EdgeDeps } from '../deps.js';
 import { problem } from '../problem.js';
 import type { EdgeContext, Handle, RequestState } from '../request.js';
@@ -43,7 +44,8 @@ function begin(deps: EdgeDeps, c: EdgeContext, endpoint: string): RequestState {
 }
 
 function end(deps: EdgeDeps, c: EdgeContext, request: RequestState, status: number): void {
-  const { requestId, trace, endpoint, cache, tenant, model, bytes, pixels, code } = request;
+  const { requestId, trace, endpoint, cache, tenant, model, bytes, pixels, code, paid } = request;
+  paid?.end();
   const ms = deps.clock.now() - request.startedAt;
   deps.metrics.apiLatency.record(ms / 1000, { endpoint, status, cache });
   const clientAddress = deps.clientAddress(c);
@@ -52,8 +54,18 @@ function end(deps: EdgeDeps, c: EdgeContext, request: RequestState, status: numb
   deps.accessLog({
     ...{ requestId, traceId, tenant, clientAddress, method, endpoint, model, bytes, pixels, cache, status, code, ms },
   });
+  if (tenant !== undefined) deps.usage.count(tenant, usageOf(request, status));
   if (trace.sampled) describe(c, request, status, clientAddress);
   trace.span.end();
+}
+
+function usageOf({ cache, bytes }: RequestState, status: number): Usage {
+  return {
+    requests: 1,
+    pictures: bytes === undefined ? 0 : 1,
+    hits: cache === 'hit' ? 1 : 0,
+    failures: status >= 400 ? 1 : 0,
+  };
 }
 
 /** The rest of OpenTelemetry's conventions for a server span, written only where somebody will read it. */

@@ -8,13 +8,13 @@ import { findModel } from '../models.js';
 import { queryOf } from '../query.js';
 import type { Handle } from '../request.js';
 import { respond } from '../respond.js';
-import { identify } from './identify.js';
+import { identifyCaller } from './identify.js';
 
 /** `GET /v1/models/:model/results/:md5`: the answer that is kept for an image, without sending the image. */
 export function lookup(deps: EdgeDeps): Handle {
   return async (c) => {
     const request = c.get('request');
-    const { scope } = await identify(deps, c);
+    const { scope } = await identifyCaller(deps, c, 'predict');
     const manifest = await findModel(deps.models, c.req.param('model') ?? '');
     const { name, version } = manifest;
     request.model = name;

@@ -1,5 +1,6 @@
 import type { ModelManifest } from '../../contracts/model.js';
 import { parseParams } from '../../contracts/params.js';
+import { permitModel } from '../access/authorise.js';
 import type { EdgeDeps } from '../deps.js';
 import { findModel } from '../models.js';
 import type { Handle } from '../request.js';
@@ -9,9 +10,10 @@ import { identify } from './identify.js';
 /** `GET /v1/models`: what can be asked here. */
 export function listModels(deps: EdgeDeps): Handle {
   return async (c) => {
-    await identify(deps, c);
+    const { models: allowed } = await identify(deps, c);
     if (deps.models.catalogue().size === 0) await deps.models.refresh();
-    const models = [...deps.models.catalogue().values()].map((manifest) => summary(deps, manifest));
+    const known = [...deps.models.catalogue().values()].filter(({ name }) => allowed?.includes(name) ?? true);
+    const models = known.map((manifest) => summary(deps, manifest));
     return respondJson(c, 200, { models });
   };
 }
@@ -19,7 +21,7 @@ export function listModels(deps: EdgeDeps): Handle {
 /** `GET /v1/models/:model`: all that is known about one model, and who serves it. */
 export function showModel(deps: EdgeDeps): Handle {
   return async (c) => {
-    await identify(deps, c);
+    permitModel(await identify(deps, c), c.req.param('model') ?? '');
     const manifest = await findModel(deps.models, c.req.param('model') ?? '');
     c.get('request').model = manifest.name;
     const { sha256, input, outputs, labels, thresholds, batch, licence, origin } = manifest;

@@ -3,7 +3,7 @@ import { Failure } from '../../contracts/failure.js';
 import type { ModelManifest } from '../../contracts/model.js';
 import { canonicalParams, parseParams, type Params } from '../../contracts/params.js';
 import { taskFormat, workKey, type TaskSpec } from '../../contracts/task.js';
-import type { Principal } from '../authenticate.js';
+import type { Principal } from '../access/principal.js';
 import { readUpload } from '../body/read-image.js';
 import type { Crossed } from '../crossing.js';
 import type { EdgeDeps } from '../deps.js';
@@ -13,7 +13,7 @@ import { findServedModel } from '../models.js';
 import { mergeGiven, queryOf } from '../query.js';
 import type { EdgeContext, Handle } from '../request.js';
 import { respond } from '../respond.js';
-import { identify } from './identify.js';
+import { identifyCaller } from './identify.js';
 import { startStopwatch, type Stopwatch } from './stopwatch.js';
 import { timeoutFrom } from './timeout.js';
 
@@ -21,7 +21,7 @@ import { timeoutFrom } from './timeout.js';
 export function predict(deps: EdgeDeps): Handle {
   return async (c) => {
     const watch = startStopwatch(deps.clock);
-    const principal = await identify(deps, c);
+    const principal = await identifyCaller(deps, c, 'predict');
     const manifest = await findServedModel(deps.models, c.req.param('model') ?? '');
     const timeoutMs = timeoutFrom(c.req.header('x-timeout-ms'), deps.config);
     const { image, params, readDigests } = await readRequest(deps, c, manifest, watch);

@@ -1,14 +1,16 @@
 interface WithRedisUrls {
   readonly redisUrl: string;
   readonly cacheRedisUrl: string;
+  readonly jwtSecret?: string | undefined;
 }
 
-/** A configuration as it may be printed: URLs without credentials. */
+/** A configuration as it may be printed: URLs without credentials, no secrets. */
 export function publicConfig<Config extends WithRedisUrls>(config: Config): Config {
   return {
     ...config,
     redisUrl: withoutCredentials(config.redisUrl),
     cacheRedisUrl: withoutCredentials(config.cacheRedisUrl),
+    ...(config.jwtSecret === undefined ? {} : { jwtSecret: '(secret)' }),
   };
 }
 

@@ -44,7 +44,7 @@ export async function bringUp(here: Surroundings): Promise<void> {
   await terminal.step('Backend', (say) => startBackend(here, settings, ports, say));
   await terminal.step('Edge', (say) => startEdge(here, settings, ports, say));
   const shown = await terminal.step('Photo', () => demonstrate(root, local(ports.edge)));
-  console.log(['', ...shown, '', ...whereabouts(here, ports)].join('\n'));
+  console.log(['', ...shown, '', ...whereabouts(here, ports, redisUrls)].join('\n'));
 }
 
 async function redisProgram({ root, env }: Surroundings, say: Say): Promise<RedisServer | undefined> {
@@ -127,7 +127,11 @@ async function startPart(
   await untilReady(child, address, readyLimitMs);
 }
 
-function whereabouts({ terminal, runDir }: Surroundings, ports: Ports): string[] {
+function whereabouts(
+  { terminal, runDir }: Surroundings,
+  ports: Ports,
+  redisUrls: Readonly<Record<string, string>>,
+): string[] {
   const [edge, backend] = [local(ports.edge), local(ports.health)];
   return [
     terminal.bold('Try it'),
@@ -137,6 +141,7 @@ function whereabouts({ terminal, runDir }: Surroundings, ports: Ports): string[]
     `  models    ${edge}/v1/models`,
     `  edge      ${edge}/readyz    metrics ${local(ports.edgeMetrics)}/metrics`,
     `  backend   ${backend}/readyz    metrics ${local(ports.backendMetrics)}/metrics`,
+    ...Object.entries(redisUrls).map(([name, url]) => `  Redis     ${name}=${url}`),
     `  logs      ${runDir}`,
     '',
     terminal.dim('Ctrl-C ends everything.'),

@@ -16,7 +16,7 @@ export const goalSchema = z.strictObject({
   promise: z.string(),
   perRound: z.array(z.number()).min(1),
   bound: z.union([z.strictObject({ atMost: z.number() }), z.strictObject({ atLeast: z.number() })]),
-  /** Where the goal is missed or no further gain can be had: what was measured to forbid it. */
+  /** What was measured in the same run that forbids more than there is; a goal that is not met then is not missed. */
   limit: z.string().optional(),
 });
 export type Goal = z.infer<typeof goalSchema>;

@@ -2,6 +2,7 @@ import { batchPolicy } from './batch-policy/batch-policy.js';
 import type { Bench } from './bench.js';
 import { coldStart } from './cold-start/cold-start.js';
 import { crossing } from './crossing/crossing.js';
+import { decode } from './decode/decode.js';
 import { device } from './device/device.js';
 import { growth } from './growth/growth.js';
 import { imagePlace } from './image-place/image-place.js';
@@ -16,6 +17,6 @@ import { wholePath } from './whole-path/whole-path.js';
 
 /** All there are, in the order in which they run. */
 export const benches: readonly Bench[] = [
-  ...[lookup, upload, crossing, imagePlace, wholePath, latency],
+  ...[lookup, upload, crossing, imagePlace, wholePath, latency, decode],
   ...[batchPolicy, scaleOut, growth, unique, tracing, coldStart, soak, device],
 ];

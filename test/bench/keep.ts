@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { measuredSchema, type Bench, type BenchOptions, type Measured } from './bench.js';
 import { drawChart } from './chart.js';
 import { machineLine, machineSchema, type Machine } from './machine.js';
-import { goalLines, isMet, shown, table } from './table.js';
+import { goalLines, verdict, shown, table } from './table.js';
 
 /** What is written of a bench: every round, and all that is needed to doubt them. */
 const keptSchema = z.strictObject({
@@ -61,7 +61,8 @@ export function summarize(folder: string, order: readonly string[]): void {
 function overview(found: readonly Kept[]): string[] {
   const rows = found.flatMap(({ bench, measured: { goals } }) =>
     goals.map(
-      (goal) => `| ${bench} | ${goal.promise} | ${shown(goal.perRound, 2)} | ${isMet(goal) ? 'met' : 'missed'} |`,
+      (goal) =>
+        `| ${bench} | ${goal.promise} | ${shown(goal.perRound, 2)} | ${verdict(goal)}${goal.limit === undefined ? '' : `: ${goal.limit}`} |`,
     ),
   );
   return ['| bench | goal | measured | |', '| --- | --- | --- | --- |', ...rows];

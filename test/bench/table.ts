@@ -13,9 +13,18 @@ function numeral(value: number, digits?: number): string {
 }
 
 /** Whether the median of all rounds is within the bound. */
-export function isMet({ perRound, bound }: Goal): boolean {
+function isMet({ perRound, bound }: Goal): boolean {
   const { median } = spread(perRound);
   return 'atMost' in bound ? median <= bound.atMost : median >= bound.atLeast;
+}
+
+/**
+ * How a goal stands: what is missed and may be met one day is told from what a limit forbids that was measured in the
+ * same run, such as cores that were full, or a side that does less and misses it too.
+ */
+export function verdict(goal: Goal): 'met' | 'forbidden' | 'missed' {
+  if (isMet(goal)) return 'met';
+  return goal.limit === undefined ? 'missed' : 'forbidden';
 }
 
 /** A table in Markdown, which is also how it is printed: a row per side and point. */
@@ -44,13 +53,15 @@ export function groups(rounds: readonly Round[]): Round[][] {
   return [...found.values()];
 }
 
-/** A line per goal: met or missed, its median and spread. */
+/** A line per goal: its verdict, median and spread, and what limits it. */
 export function goalLines(goals: readonly Goal[]): string[] {
   return goals.map((goal) => {
     const limit = goal.limit === undefined ? '' : ` (${goal.limit})`;
-    return `${isMet(goal) ? 'met' : 'MISSED'}: ${goal.promise}: ${shown(goal.perRound, 2)}${limit}`;
+    return `${words[verdict(goal)]}: ${goal.promise}: ${shown(goal.perRound, 2)}${limit}`;
   });
 }
+
+const words = { met: 'met', forbidden: 'FORBIDDEN BY A LIMIT', missed: 'MISSED' } as const;
 
 function aligned(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0), 3));

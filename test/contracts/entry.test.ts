@@ -56,14 +56,22 @@ test('a time left that is no count of milliseconds is refused', () => {
 });
 
 test('a spec that lacks something, or holds something unknown, or is of another version, is refused', () => {
-  for (const name of Object.keys(spec)) {
-    assert.match(refusal(fieldsOf({ ...whole, spec: { ...spec, [name]: undefined } })), new RegExp(`^spec.${name}`));
+  const stored = Object(whole['spec']);
+  for (const name of Object.keys(stored)) {
+    assert.match(refusal(fieldsOf({ ...whole, spec: { ...stored, [name]: undefined } })), new RegExp(`^spec.${name}`));
   }
   const changes = [
     ...[{ v: 2 }, { colour: 1 }, { bytes: 0 }, { bytes: '8' }, { params: { top: '5' } }, { lane: 'fast' }],
-    ...[{ md5: spec.md5.toUpperCase() }, { sha256: spec.md5 }, { tenant: 'a b' }, { model: 'A' }, { scope: '' }],
+    ...[
+      { md5: spec.md5.toUpperCase() },
+      { sha256: spec.md5 },
+      { sha256: spec.sha256 },
+      { tenant: 'a b' },
+      { model: 'A' },
+      { scope: '' },
+    ],
   ];
-  for (const change of changes) refusal(fieldsOf({ ...whole, spec: { ...spec, ...change } }));
+  for (const change of changes) refusal(fieldsOf({ ...whole, spec: { ...stored, ...change } }));
 });
 
 test('an entry cut short anywhere, and JSON of any other form, is refused, never thrown', () => {

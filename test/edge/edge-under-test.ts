@@ -9,7 +9,8 @@ import type { ModelManifest } from '../../contracts/model.js';
 import { register } from '../../contracts/register.js';
 import type { AccessRecord } from '../../edge/access-log.js';
 import { createApp } from '../../edge/app.js';
-import { anonymous } from '../../edge/authenticate.js';
+import { noLimiter } from '../../edge/access/limiter.js';
+import { anonymous } from '../../edge/access/principal.js';
 import { nodeBindings, readNodeBody } from '../../edge/body/read-node-body.js';
 import { noCache } from '../../edge/cache.js';
 import { loadConfig } from '../../edge/config.js';
@@ -18,6 +19,7 @@ import type { EdgeDeps } from '../../edge/deps.js';
 import { createEdgeMetrics } from '../../edge/metrics.js';
 import { startModelView } from '../../edge/models.js';
 import { createNodeServer } from '../../edge/node-http.js';
+import { noUsage } from '../../edge/usage.js';
 import { carryingTracer } from '../../infra/process/carrying-tracer.js';
 import { listen } from '../../infra/process/listen.js';
 
@@ -91,7 +93,7 @@ export async function edgeUnderTest(streamUrl: string, given: Partial<EdgeDeps> 
   const reported: unknown[] = [];
   const deps: EdgeDeps = {
     ...{ clock, models, cache: noCache, cross: recordingCross(), config: testConfig() },
-    authenticate: anonymous,
+    ...{ authenticate: anonymous, limiter: noLimiter, usage: noUsage },
     readBody: readNodeBody,
     clientAddress: (c) => nodeBindings(c).incoming.socket.remoteAddress ?? '',
     tracer: carryingTracer,

@@ -20,7 +20,7 @@ after(() => telemetry.shutdown());
 let tenants = 0;
 const edge = await edgeUnderTest(stream.url, {
   metrics: createEdgeMetrics(telemetry.meter),
-  authenticate: () => ({ tenant: `tenant-${tenants++}`, tier: 'free', scopes: ['predict'], scope: 'shared' }),
+  authenticate: () => ({ tenant: `tenant-${tenants++}`, tier: 'free', permissions: ['predict'], scope: 'shared' }),
 });
 const image = await sharp({ create: { width: 30, height: 20, channels: 3, background: 'red' } })
   .jpeg()

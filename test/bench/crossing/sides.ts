@@ -27,7 +27,10 @@ export async function startSampan(
   const cacheServer = cache ? await here.redis('cache') : undefined;
   const backend = await here.start('backend/main.js', {
     ...{ ...tracing, REDIS_URL: stream.url, HEALTH_PORT: '0', METRICS_PORT: '0' },
-    ...{ SAMPAN_SIMULATED_DEVICE: JSON.stringify({ models: ['bench'], maxBatch: 64 }), SAMPAN_CACHE: cache ? 'on' : 'off' },
+    ...{
+      SAMPAN_SIMULATED_DEVICE: JSON.stringify({ models: ['bench'], maxBatch: 64 }),
+      SAMPAN_CACHE: cache ? 'on' : 'off',
+    },
     ...(cacheServer ? { CACHE_REDIS_URL: cacheServer.url } : {}),
   });
   const caller = await startParty('./caller.js', [stream.url, cacheServer?.url ?? ''], tracing);

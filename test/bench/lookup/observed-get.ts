@@ -17,7 +17,7 @@ const { tracer, meter } = await startTelemetry({
 });
 const latency = meter.createHistogram('latency_seconds');
 const lookups = meter.createCounter('lookups');
-const log = pino(pino.destination({ dest: 1, sync: false, minLength: 65_536 }));
+const log = pino(pino.destination({ dest: 1, sync: false, minLength: 4096 }));
 const limitMs = 1000;
 
 const app = new Hono();

@@ -1,0 +1,35 @@
+import * as z from 'zod';
+import { modelNameSchema } from './model.js';
+import { scopeSchema, tenantSchema } from './task.js';
+
+/** What a caller may do: ask models, look after its tasks, or look after the system. */
+export const permissionSchema = z.enum(['predict', 'tasks', 'ops']);
+export type Permission = z.infer<typeof permissionSchema>;
+
+/** A tier's name: which limits hold for its callers. */
+export const tierSchema = z.string().regex(/^[a-z0-9-]{1,32}$/, 'a tier is 1 to 32 of a-z, 0-9 and -');
+
+/** Limits of one caller; what is left out is not limited. */
+export const limitsSchema = z.strictObject({
+  /** Pictures a second, in the long run. */
+  perSecond: z.number().positive().max(1_000_000).optional(),
+  /** Pictures that may come at once, before the rate holds. */
+  burst: z.int().min(1).max(1_000_000).optional(),
+  /** Pictures a day, in UTC. */
+  perDay: z.int().min(1).max(1_000_000_000).optional(),
+  /** Requests that may be under way at a time. */
+  atOnce: z.int().min(1).max(1_000_000).optional(),
+});
+export type Limits = z.infer<typeof limitsSchema>;
+
+/** What a key or a token says of its holder. */
+export const grantSchema = z.strictObject({
+  tenant: tenantSchema,
+  tier: tierSchema,
+  permissions: z.array(permissionSchema).min(1),
+  models: z.array(modelNameSchema).min(1).optional(),
+  /** The tenant's own scope where it is left out. */
+  scope: scopeSchema.optional(),
+  limits: limitsSchema.optional(),
+});
+export type Grant = z.infer<typeof grantSchema>;

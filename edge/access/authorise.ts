@@ -1,0 +1,25 @@
+import { Failure } from '../../contracts/failure.js';
+import type { Permission } from '../../contracts/grant.js';
+import type { Principal } from './principal.js';
+
+/** Whether a caller may do what it asks for. @throws Failure permission_missing */
+export function permit({ permissions }: Principal, needed: Permission): void {
+  if (permissions.includes(needed)) return;
+  throw new Failure(
+    'permission_missing',
+    `this needs the permission "${needed}", the credentials have ${list(permissions)}`,
+  );
+}
+
+/**
+ * Whether a caller may ask a model; asked before it is looked up, so that nobody learns of other models.
+ * @throws Failure model_not_allowed
+ */
+export function permitModel({ models }: Principal, name: string): void {
+  if (models === undefined || models.includes(name)) return;
+  throw new Failure('model_not_allowed', `the credentials are for ${list(models)}`);
+}
+
+function list(names: readonly string[]): string {
+  return names.map((name) => `"${name}"`).join(', ');
+}

@@ -1,0 +1,116 @@
+import { Failure } from '../../contracts/failure.js';
+import type { Limits } from '../../contracts/grant.js';
+import type { Left, Spending, Spent } from '../../contracts/scripts/spend.js';
+import { uuidv7 } from '../../contracts/uuid.js';
+import type { Clock } from '../deps.js';
+import { within } from '../within.js';
+import { payFrom, type Bucket } from './gcra.js';
+import type { Principal } from './principal.js';
+import { rateLimitFields } from './rate-limit-fields.js';
+import { limitsOf, type Tiers } from './tiers.js';
+
+/** A request that was paid for. */
+export interface Paid {
+  /** Header fields that tell what is left; empty where nothing is limited, or nothing is known. */
+  readonly fields: Readonly<Record<string, string>>;
+  /** To be called once, when the request has been answered. */
+  end(): void;
+}
+
+/** Takes the price of requests out of what their callers may spend. */
+export interface Limiter {
+  /** @throws Failure rate_limited | quota_exhausted | too_many_at_once, with the time to come back */
+  pay(principal: Principal, price: number): Promise<Paid>;
+}
+
+export interface LimiterDeps {
+  readonly spend: (spending: Spending) => Promise<Spent>;
+  readonly endSpending: (account: string, requestId: string) => Promise<void>;
+  readonly tiers: Tiers;
+  readonly clock: Clock;
+  /** Milliseconds after which a request that never ended is no longer counted as under way. */
+  readonly longestMs: number;
+}
+
+/** Milliseconds for an answer of Redis's; without one the edge counts by itself. */
+const answerLimitMs = 250;
+/** Milliseconds for which Redis is not asked again after it did not answer. */
+const restMs = 1000;
+const mostBuckets = 10_000;
+
+const nothingDue: Paid = { fields: {}, end: () => undefined };
+
+/** Counts in Redis, for all edges together; while it is away each edge holds the rate for itself. */
+export function createLimiter(deps: LimiterDeps): Limiter {
+  const local = localBuckets(deps.clock);
+  let askAgainAt = -Infinity;
+  return {
+    pay: async (principal, price) => {
+      const { account } = principal;
+      const limits = limitsOf(deps.tiers, principal);
+      if (account === undefined || Object.keys(limits).length === 0) return nothingDue;
+      if (deps.clock.now() < askAgainAt) return local.pay(account, limits, price);
+      // A name of our own: callers may send one request id with all of their requests.
+      const requestId = uuidv7();
+      const spending = { account, limits, price, requestId, longestMs: deps.longestMs };
+      const spent = await within(answerLimitMs, deps.spend(spending)).catch(() => undefined);
+      if (!spent) {
+        askAgainAt = deps.clock.now() + restMs;
+        return local.pay(account, limits, price);
+      }
+      if (spent.how !== 'spent') throw refusal(spent, limits);
+      return {
+        fields: rateLimitFields(limits, spent),
+        end: () => {
+          if (limits.atOnce !== undefined) deps.endSpending(account, requestId).catch(() => undefined);
+        },
+      };
+    },
+  };
+}
+
+type Refused = Exclude<Spent, { how: 'spent' } & Left>;
+
+function refusal(spent: Refused, limits: Limits): Failure {
+  switch (spent.how) {
+    case 'rate':
+      return limited(spent.againInMs, limits);
+    case 'day':
+      return new Failure(
+        'quota_exhausted',
+        `${String(limits.perDay)} pictures a day are allowed`,
+        after(spent.againInMs),
+      );
+    case 'at-once':
+      return new Failure('too_many_at_once', `${String(limits.atOnce)} requests may be under way at a time`, after(0));
+    case 'burst':
+      return new Failure('rate_limited', `no more than ${String(limits.burst)} pictures may ever come at once`);
+  }
+}
+
+function limited(againInMs: number, { perSecond }: Limits): Failure {
+  return new Failure('rate_limited', `${String(perSecond)} pictures a second are allowed`, after(againInMs));
+}
+
+function after(ms: number): { readonly retryAfter: number } {
+  return { retryAfter: Math.max(1, Math.ceil(ms / 1000)) };
+}
+
+/** Buckets of this edge alone; the oldest is forgotten where there are too many. */
+function localBuckets(clock: Clock) {
+  const buckets = new Map<string, Bucket>();
+  return {
+    pay: (account: string, limits: Limits, price: number): Paid => {
+      const paid = payFrom(buckets.get(account) ?? 0, limits, price, clock.now() * 1000);
+      if ('againInMs' in paid) throw limited(paid.againInMs, limits);
+      buckets.delete(account);
+      buckets.set(account, paid.bucket);
+      const [oldest] = buckets.keys();
+      if (buckets.size > mostBuckets && oldest !== undefined) buckets.delete(oldest);
+      return nothingDue;
+    },
+  };
+}
+
+/** Where nobody is limited. */
+export const noLimiter: Limiter = { pay: () => Promise.resolve(nothingDue) };

@@ -1,0 +1,20 @@
+import { Redis } from 'ioredis';
+import { defineScripts } from '../../contracts/scripts/scripts.js';
+
+/**
+ * Does something with the stream role, whose URL is in REDIS_URL, and closes the connection.
+ * @throws Error saying that the server is not there
+ */
+export async function connected<Result>(work: (client: Redis) => Promise<Result>): Promise<Result> {
+  const url = process.env['REDIS_URL'];
+  if (url === undefined || url === '') throw new Error('REDIS_URL is required, such as redis://127.0.0.1:6379');
+  const client = new Redis(url, { lazyConnect: true, retryStrategy: null, maxRetriesPerRequest: 0 });
+  // The rejected command says it.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return await work(defineScripts(client));
+  } finally {
+    client.disconnect();
+  }
+}
