@@ -8,7 +8,10 @@ const zones = [
   { target: './edge', from: ['./backend', './test'] },
   { target: './backend', from: ['./edge', './test'] },
   { target: './infra/process', from: ['./edge', './backend', './infra/setup', './infra/models', './test'] },
-  { target: './infra/ops', from: ['./edge', './backend', './infra/process', './infra/setup', './infra/models', './test'] },
+  {
+    target: './infra/ops',
+    from: ['./edge', './backend', './infra/process', './infra/setup', './infra/models', './test'],
+  },
   { target: './infra/models', from: ['./edge', './backend', './test'] },
   { target: './infra/setup', from: ['./edge', './backend', './test'] },
 ];

@@ -29,7 +29,9 @@ export function acceptEntry(deps: ConsumerDeps, model: Model, receipt: Receipt, 
   const queueMs = Math.max(0, deps.redisClock.now() - admittedAt);
   if (!decoded.ok) return refuse(deps, { ...receipt, stream, entryId, model, queueMs }, fields, decoded.failure);
   const { taskId, spec, timeLeftMs, traceparent } = decoded.value;
-  const delivery = { ...receipt, stream, entryId, model, queueMs, taskId, traceparent, bytes: spec.bytes };
+  const { lane, lease, claimed } = receipt;
+  const { bytes } = spec;
+  const delivery = { stream, lane, entryId, lease, claimed, model, taskId, bytes, traceparent, queueMs };
   const trace = startTaskTrace(deps.tracer, delivery, deps.consumer);
   const task = { delivery, spec, deadline: admittedAt + timeLeftMs, trace };
   const here = model.manifest.version;

@@ -136,10 +136,8 @@ function succeeded(task: Ready, predictions: Predictions, { inferMs, memoryChang
     inferMs: round(inferMs),
     batchSize,
   };
-  const result: Result = {
-    ...{ outcome: 'succeeded', version: spec.version, timing },
-    predictions: Buffer.from(JSON.stringify(predictions)),
-  };
+  const bytes = Buffer.from(JSON.stringify(predictions));
+  const result: Result = { outcome: 'succeeded', version: spec.version, timing, predictions: bytes };
   return { delivery, spec, trace, reason: 'succeeded', result, decodeMs, inferMs, memoryChange };
 }
 

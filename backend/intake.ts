@@ -158,7 +158,8 @@ async function fetchGroup({ deps, state, holding }: Intake, group: readonly Task
   const images = await untilRedisAnswers('fetch', state.retrying, () => fetchImages(deps.client, name, deliveries));
   return group.flatMap((task, i) => {
     const image = images[i];
-    if (image) return { ...task, image };
+    const { delivery, spec, deadline, trace } = task;
+    if (image) return { delivery, spec, deadline, trace, image };
     holding.preparing--;
     const gone = new Failure('task_lost', 'the image is no longer there');
     void settleHeld(deps, state, holding, [failedOutcome(task, gone, 'task_unreadable')]);

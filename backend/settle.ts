@@ -90,7 +90,7 @@ function rememberAnswers(deps: SettleDeps, settled: readonly Settled[]): void {
   const writes = settled.flatMap(({ outcome, left }) => {
     const { spec, result } = outcome;
     if (!left || !spec || result.outcome !== 'succeeded') return [];
-    const key = cacheKey(workKey({ ...spec, canonicalParams: canonicalParams(spec.params) }));
+    const key = cacheKey(workKey(spec, canonicalParams(spec.params)));
     return [cache.set(key, cachedAnswer(outcome, spec, result), 'EX', cacheSeconds(deps.cacheSeconds, deps.random))];
   });
   if (writes.length === 0) return;

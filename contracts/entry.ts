@@ -61,9 +61,11 @@ export function decodeEntry(fields: readonly string[]): Decoded<Entry> {
   return { ok: true, value: { taskId: id, spec: specOf(id, parsed.data.spec), timeLeftMs, traceparent: trace } };
 }
 
-function specOf(id: string, { sha256, ...rest }: z.infer<typeof storedSpecSchema>): TaskSpec {
+function specOf(id: string, stored: z.infer<typeof storedSpecSchema>): TaskSpec {
+  const { version, md5, params, scope, tenant, tier, lane, bytes } = stored;
   const model = parseTaskId(id)?.model ?? '';
-  return { v: taskFormat, model, ...rest, sha256: Buffer.from(sha256, 'base64url').toString('hex') };
+  const sha256 = Buffer.from(stored.sha256, 'base64url').toString('hex');
+  return { v: taskFormat, model, version, md5, sha256, params, scope, tenant, tier, lane, bytes };
 }
 
 const withId = z.object({ id: z.string() });

@@ -84,11 +84,26 @@ function definedOnly(params: Params): Params {
   return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined));
 }
 
+const spellings = new WeakMap<Params, string>();
+
 /** One spelling for equal parameters: sorted `name=value` pairs joined by `&`; part of the cache key. */
 export function canonicalParams(params: Params): string {
-  return Object.entries(params)
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name}=${String(value)}`)
+  const known = spellings.get(params);
+  if (known !== undefined) return known;
+  const spelling = Object.entries(numbersOf(params))
+    .map(([name, value]) => `${name}=${value}`)
     .sort()
     .join('&');
+  spellings.set(params, spelling);
+  return spelling;
+}
+
+/** The parameters that a task has, as they travel with it. */
+export function numbersOf({ top, minScore, iou, maxDetections }: Params): Record<string, number> {
+  const numbers: Record<string, number> = {};
+  if (top !== undefined) numbers['top'] = top;
+  if (minScore !== undefined) numbers['minScore'] = minScore;
+  if (iou !== undefined) numbers['iou'] = iou;
+  if (maxDetections !== undefined) numbers['maxDetections'] = maxDetections;
+  return numbers;
 }

@@ -48,7 +48,9 @@ export function decodeResult(bytes: Buffer): Result {
   const frame = splitFrame(bytes);
   const head = frame && resultHeadSchema.safeParse(frame.head);
   if (!frame || !head?.success) return unreadableResult;
-  return head.data.outcome === 'failed' ? head.data : { ...head.data, predictions: frame.body };
+  if (head.data.outcome === 'failed') return head.data;
+  const { outcome, version, timing } = head.data;
+  return { outcome, version, timing, predictions: frame.body };
 }
 
 const unreadableResult: Result = {

@@ -55,12 +55,9 @@ export function parseTaskId(id: string): TaskIdParts | undefined {
  * Names equal work: same scope, model, version, parameters and MD5. It is the cache key without its prefix and the
  * marker of work in flight; whoever matches it still compares the SHA-256.
  */
-export function workKey(spec: {
-  readonly scope: string;
-  readonly model: string;
-  readonly version: string;
-  readonly canonicalParams: string;
-  readonly md5: string;
-}): string {
-  return `${spec.scope}:${spec.model}:${spec.version}:${spec.canonicalParams}:${spec.md5}`;
+export function workKey(
+  { scope, model, version, md5 }: Pick<TaskSpec, 'scope' | 'model' | 'version' | 'md5'>,
+  canonicalParams: string,
+): string {
+  return `${scope}:${model}:${version}:${canonicalParams}:${md5}`;
 }

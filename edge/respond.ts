@@ -1,11 +1,16 @@
 import { INVALID_TRACEID } from '@opentelemetry/api';
 import type { EdgeContext, RequestState } from './request.js';
 
-type Headers = Readonly<Record<string, string>>;
+/** Fresh for each answer: what every answer has is added to it. */
+export type Headers = Record<string, string>;
 
-/** An answer with the headers that every answer has. Plain records: a Headers object would cost more than the rest. */
+/**
+ * An answer with the headers that every answer has. A plain record that grows: a Headers object would cost more than the
+ * rest, and spreading records into a new one took a tenth of what a lookup costs.
+ */
 export function respond(c: EdgeContext, status: number, body: Uint8Array | string | null, headers: Headers): Response {
-  return new Response(body, { status, headers: { ...commonHeaders(c.get('request')), ...headers } });
+  addCommon(c.get('request'), headers);
+  return new Response(body, { status, headers });
 }
 
 /** A JSON answer. */
@@ -13,7 +18,8 @@ export function respondJson(c: EdgeContext, status: number, value: unknown, head
   return respond(c, status, JSON.stringify(value), { 'content-type': 'application/json', ...headers });
 }
 
-function commonHeaders({ requestId, trace, paid }: RequestState): Headers {
-  if (trace.traceId === INVALID_TRACEID) return { 'x-request-id': requestId, ...paid?.fields };
-  return { 'x-request-id': requestId, traceresponse: trace.traceparent(), ...paid?.fields };
+function addCommon({ requestId, trace, paid }: RequestState, headers: Headers): void {
+  headers['x-request-id'] = requestId;
+  if (trace.traceId !== INVALID_TRACEID) headers['traceresponse'] = trace.traceparent();
+  if (paid) Object.assign(headers, paid.fields);
 }

@@ -51,7 +51,9 @@ function sum(one: Usage | undefined, other: Usage): Usage {
   if (!one) return other;
   const { requests, pictures, hits, failures } = other;
   return {
-    ...{ requests: one.requests + requests, pictures: one.pictures + pictures },
-    ...{ hits: one.hits + hits, failures: one.failures + failures },
+    requests: one.requests + requests,
+    pictures: one.pictures + pictures,
+    hits: one.hits + hits,
+    failures: one.failures + failures,
   };
 }

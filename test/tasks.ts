@@ -62,7 +62,7 @@ export function enqueueRequest(wanted: WantedTask = {}): EnqueueRequest {
       image: Buffer.from(image),
     },
     id: wanted.id ?? newTaskId(spec.model),
-    work: workKey({ ...spec, canonicalParams: canonicalParams(spec.params) }),
+    work: workKey(spec, canonicalParams(spec.params)),
   };
 }
 

@@ -106,9 +106,9 @@ async function transaction(
 function readEnqueued(reply: string): Enqueued {
   const [how, what, tasks, last, traceparent = ''] = reply.split(' ');
   if (what !== undefined) {
-    const taken = { id: what, tasks: Number(tasks), deadline: Number(last) };
-    if (how === 'admitted') return { how, ...taken };
-    if (how === 'joined') return { how, ...taken, traceparent };
+    const deadline = Number(last);
+    if (how === 'admitted') return { how, id: what, tasks: Number(tasks), deadline };
+    if (how === 'joined') return { how, id: what, tasks: Number(tasks), deadline, traceparent };
   }
   const limit = shedLimits.find((known) => known === what);
   if (how === 'shed' && limit) return { how, limit, tasks: Number(tasks), turnMs: Number(last) };

@@ -51,9 +51,9 @@ function end(deps: EdgeDeps, c: EdgeContext, request: RequestState, status: numb
   const clientAddress = deps.clientAddress(c);
   const { traceId } = trace;
   const { method } = c.req;
-  deps.accessLog({
-    ...{ requestId, traceId, tenant, clientAddress, method, endpoint, model, bytes, pixels, cache, status, code, ms },
-  });
+  // Spread into a new object, as for shorter lines, this would cost as much as writing the line.
+  // prettier-ignore
+  deps.accessLog({ requestId, traceId, tenant, clientAddress, method, endpoint, model, bytes, pixels, cache, status, code, ms });
   if (tenant !== undefined) deps.usage.count(tenant, usageOf(request, status));
   if (trace.sampled) describe(c, request, status, clientAddress);
   trace.span.end();

@@ -5,9 +5,9 @@ import type { EdgeConfig } from '../config.js';
 import type { EdgeDeps } from '../deps.js';
 import { entityTag } from '../digest.js';
 import { findModel } from '../models.js';
-import { queryOf } from '../query.js';
+import { queryOf, type Given } from '../query.js';
 import type { Handle } from '../request.js';
-import { respond } from '../respond.js';
+import { respond, type Headers } from '../respond.js';
 import { identifyCaller } from './identify.js';
 
 /** `GET /v1/models/:model/results/:md5`: the answer that is kept for an image, without sending the image. */
@@ -18,21 +18,26 @@ export function lookup(deps: EdgeDeps): Handle {
     const manifest = await findModel(deps.models, c.req.param('model') ?? '');
     const { name, version } = manifest;
     request.model = name;
-    const { sha256: givenSha256, ...given } = Object.fromEntries(queryOf(c.req.url));
-    const { md5, sha256 } = checkedDigests(deps.config, c.req.param('md5'), givenSha256);
-    const params = canonicalParams(parseParams(manifest, given));
-    const answer = await deps.cache.find(
-      workKey({ scope, model: name, version, canonicalParams: params, md5 }),
-      sha256,
-      name,
-    );
+    const query = queryOf(c.req.url);
+    const { md5, sha256 } = checkedDigests(deps.config, c.req.param('md5'), query.get('sha256'));
+    const params = canonicalParams(parseParams(manifest, paramsIn(query)));
+    const answer = await deps.cache.find(workKey({ scope, model: name, version, md5 }, params), sha256, name);
     request.cache = answer ? 'hit' : 'miss';
     if (!answer) throw new Failure('result_not_found', 'it was not asked for, has expired, or had other parameters');
     const etag = entityTag(answer);
-    const headers = { etag, 'x-cache': 'hit', 'cache-control': 'private, no-cache' };
+    const headers: Headers = { etag, 'x-cache': 'hit', 'cache-control': 'private, no-cache' };
     if (matches(c.req.header('if-none-match'), etag)) return respond(c, 304, null, headers);
-    return respond(c, 200, answer, { 'content-type': 'application/json', ...headers });
+    headers['content-type'] = 'application/json';
+    return respond(c, 200, answer, headers);
   };
+}
+
+const noParams = {};
+
+/** What stands in the query beside the digest. */
+function paramsIn(query: Given): Readonly<Record<string, unknown>> {
+  if (query.size <= (query.has('sha256') ? 1 : 0)) return noParams;
+  return Object.fromEntries([...query].filter(([name]) => name !== 'sha256'));
 }
 
 function checkedDigests(config: EdgeConfig, md5: unknown, sha256: unknown) {

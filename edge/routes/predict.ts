@@ -1,7 +1,7 @@
 import { answerBytes } from '../../contracts/answer.js';
 import { Failure } from '../../contracts/failure.js';
 import type { ModelManifest } from '../../contracts/model.js';
-import { canonicalParams, parseParams, type Params } from '../../contracts/params.js';
+import { canonicalParams, numbersOf, parseParams, type Params } from '../../contracts/params.js';
 import { taskFormat, workKey, type TaskSpec } from '../../contracts/task.js';
 import type { Principal } from '../access/principal.js';
 import { readUpload } from '../body/read-image.js';
@@ -28,7 +28,7 @@ export function predict(deps: EdgeDeps): Handle {
     const deadline = deps.clock.now() + timeoutMs;
     const digests = digest(c, readDigests, watch);
     const spec = specOf(principal, manifest, params, digests, image.length);
-    const work = workKey({ ...spec, canonicalParams: canonicalParams(params) });
+    const work = workKey(spec, canonicalParams(params));
     const cached = await lookUp(deps, c, spec, work, watch);
     if (cached) return answerHit(c, cached, watch);
     const { signal } = c.req.raw;
@@ -69,13 +69,11 @@ function specOf(
   { scope, tenant, tier }: Principal,
   { name: model, version }: ModelManifest,
   params: Params,
-  digests: Digests,
+  { md5, sha256 }: Digests,
   bytes: number,
 ): TaskSpec {
-  const numbers = Object.fromEntries(
-    Object.entries(params).flatMap(([name, value]) => (isNumber(value) ? [[name, value]] : [])),
-  );
-  return { v: taskFormat, model, version, ...digests, params: numbers, scope, tenant, tier, lane: 'normal', bytes };
+  const numbers = numbersOf(params);
+  return { v: taskFormat, model, version, md5, sha256, params: numbers, scope, tenant, tier, lane: 'normal', bytes };
 }
 
 async function lookUp(deps: EdgeDeps, c: EdgeContext, spec: TaskSpec, work: string, watch: Stopwatch) {
@@ -115,8 +113,4 @@ function answerCrossed(c: EdgeContext, manifest: ModelManifest, crossed: Crossed
       'server-timing': watch.serverTiming(),
     },
   );
-}
-
-function isNumber(value: unknown): value is number {
-  return typeof value === 'number';
 }

@@ -66,15 +66,9 @@ test('a tenant holds nothing that would break a key or a line that scripts split
 });
 
 test('the work key changes with scope, model, version, parameters and MD5, and holds no space', () => {
-  const work = { scope: 's', model: 'toy', version: '1', canonicalParams: 'top=1', md5: '0'.repeat(32) };
-  const changes = [
-    { scope: 't' },
-    { model: 'boy' },
-    { version: '2' },
-    { canonicalParams: '' },
-    { md5: '1'.repeat(32) },
-  ];
-  const keys = [work, ...changes.map((change) => ({ ...work, ...change }))].map(workKey);
+  const work = { scope: 's', model: 'toy', version: '1', params: 'top=1', md5: '0'.repeat(32) };
+  const changes = [{ scope: 't' }, { model: 'boy' }, { version: '2' }, { params: '' }, { md5: '1'.repeat(32) }];
+  const keys = [work, ...changes.map((change) => ({ ...work, ...change }))].map((one) => workKey(one, one.params));
   assert.equal(new Set(keys).size, 6);
   for (const key of keys) assert.doesNotMatch(key, /\s/);
 });

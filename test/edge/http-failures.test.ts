@@ -7,6 +7,7 @@ import { Redis } from 'ioredis';
 import sharp from 'sharp';
 import { publishModels } from '../../contracts/catalogue.js';
 import { Failure, failures, isFailureCode, type FailureCode } from '../../contracts/failure.js';
+import { anonymous } from '../../edge/access/principal.js';
 import { testRedis } from '../redis.js';
 import { bodyOf, edgeUnderTest, eventually, serveModels, testConfig, toyManifest } from './edge-under-test.js';
 import { pngClaiming } from './image/hostile-images.js';
@@ -22,7 +23,14 @@ const image = await sharp({ create: { width: 30, height: 20, channels: 3, backgr
   .png()
   .toBuffer();
 let crossFails: Error = new Error('nobody said how');
-const edge = await edgeUnderTest(stream.url, { cross: () => Promise.reject(crossFails) });
+let accessFails: Error | undefined;
+const edge = await edgeUnderTest(stream.url, {
+  cross: () => Promise.reject(crossFails),
+  authenticate: () => {
+    if (accessFails) throw accessFails;
+    return anonymous();
+  },
+});
 const seen = new Set<string>();
 
 const predictToy = '/v1/models/toy/predict';
@@ -117,7 +125,8 @@ async function checkProblem(code: FailureCode, answer: Response, text: string): 
   assert.equal(typeof detail, 'string');
   assert.match(String(traceId), /^[0-9a-f]{32}$/);
   if (code === 'model_not_found') assert.deepEqual(models, ['idle', 'toy']);
-  assert.equal(answer.headers.has('retry-after'), status === 503);
+  assert.equal(answer.headers.has('retry-after'), status === 503 || status === 429);
+  assert.equal(answer.headers.has('www-authenticate'), status === 401);
   await eventually(() => edge.records.some((record) => record.requestId === requestId), 'the access log has it');
   const record = edge.records.find((one) => one.requestId === requestId);
   assert.deepEqual([record?.code, record?.status], [code, status]);
@@ -145,6 +154,22 @@ for (const code of fromTheStream) {
     const answer = await fetch(`${edge.url}${predictToy}`, post(bodyOf(image)));
     await checkProblem(code, answer, await answer.text());
     if (code === 'overloaded') assert.equal(answer.headers.get('retry-after'), '7');
+  });
+}
+
+const ofAccess = Object.keys(failures)
+  .filter(isFailureCode)
+  .filter((code) => [401, 403, 429].includes(failures[code].status) || code === 'tokens_unverifiable');
+
+for (const code of ofAccess) {
+  test(`${code}, told of who asks, is answered as a problem`, async () => {
+    accessFails = new Failure(code, 'what happened');
+    try {
+      const answer = await fetch(`${edge.url}${predictToy}`, post(bodyOf(image)));
+      await checkProblem(code, answer, await answer.text());
+    } finally {
+      accessFails = undefined;
+    }
   });
 }
 

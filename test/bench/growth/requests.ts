@@ -81,7 +81,7 @@ export async function fillCache(url: string, model: string, entries: number): Pr
 function entryOf(model: string, number: number): { key: string; value: Buffer } {
   const { md5, sha256 } = digestsOf(number);
   const canonical = canonicalParams(parseParams(simulatedManifest({ name: model }), {}));
-  const work = workKey({ scope: 'shared', model, version: '1', canonicalParams: canonical, md5 });
+  const work = workKey({ scope: 'shared', model, version: '1', md5 }, canonical);
   const predictions = Buffer.from(
     JSON.stringify([0.9, 0.05, 0.03].map((score, i) => ({ label: `label ${String(i)}`, score }))),
   );

@@ -1,4 +1,4 @@
-import { VoidRun, type Column } from '../bench.js';
+import { VoidRun, type BenchOptions, type Column } from '../bench.js';
 import { cpuDuring } from '../process-cpu.js';
 import type { Side } from '../rounds.js';
 import type { Part } from '../surroundings.js';
@@ -40,9 +40,9 @@ export function requestsOf(sides: readonly HttpSide[]): Record<string, number> {
 const mostOthers = 0.01;
 const tries = 3;
 
-/** Has a side answer its load once, whatever the answers: servers run for weeks, so what counts is compiled code. */
-export async function warmUp(side: HttpSide): Promise<void> {
-  await send(side);
+/** Has a side answer its load a few times, whatever the answers: servers run for weeks, so what counts is compiled code. */
+export async function warmUp(side: HttpSide, { quick }: Pick<BenchOptions, 'quick'>): Promise<void> {
+  for (let stretch = 0; stretch < (quick ? 1 : 3); stretch++) await send(side);
   await side.otherAnswers?.();
 }
 

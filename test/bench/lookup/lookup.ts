@@ -46,7 +46,7 @@ async function compare(here: Surroundings, generator: Generator, options: BenchO
     side(honoAlone, await here.start('test/bench/lookup/hono-alone.js', {}, [answer]), []),
     side(nodeHttp, await here.start('test/bench/lookup/node-http.js', {}, [answer]), []),
   ];
-  for (const one of sides) await warmUp(one);
+  for (const one of sides) await warmUp(one, options);
   const rounds = await interleaved(sides.map(measured), { ...options, warmUps: 0 });
   return {
     rounds,

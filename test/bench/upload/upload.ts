@@ -55,7 +55,7 @@ async function compare(
     side(rival, await rivalPart('hash-and-get'), [cache.pid]),
     side(onArrival, await rivalPart('hash-on-arrival'), [cache.pid]),
   ];
-  for (const one of sides) await warmUp(one);
+  for (const one of sides) await warmUp(one, options);
   const rounds = await interleaved(sides.map(measured), { ...options, warmUps: 0 });
   return {
     rounds,
