@@ -17,9 +17,13 @@ export interface Decoder {
 }
 
 export function createDecoder(deps: ConsumerDeps, state: ConsumerState, holding: Holding): Decoder {
-  const underWay = new Set<Promise<void>>();
   const freed = createSignal();
-  let bytes = 0;
+  let [bytes, underWay] = [0, 0];
+  const ended = (task: Task) => {
+    bytes -= task.delivery.bytes;
+    underWay--;
+    freed.notify();
+  };
   return {
     roomFor: async (group) => {
       const wanted = group.reduce((sum, task) => sum + task.delivery.bytes, 0);
@@ -27,19 +31,16 @@ export function createDecoder(deps: ConsumerDeps, state: ConsumerState, holding:
     },
     decode: (fetched) => {
       bytes += fetched.delivery.bytes;
-      const decoding = decodeTask(deps, state, holding, fetched).finally(() => {
-        bytes -= fetched.delivery.bytes;
-        underWay.delete(decoding);
-        freed.notify();
-      });
-      underWay.add(decoding);
+      underWay++;
+      void decodeTask(deps, state, holding, fetched).then(() => ended(fetched));
     },
     idle: async () => {
-      await Promise.all(underWay);
+      while (underWay > 0) await freed.wait();
     },
   };
 }
 
+/** Never rejects. */
 async function decodeTask(deps: ConsumerDeps, state: ConsumerState, holding: Holding, fetched: Fetched): Promise<void> {
   const { delivery, spec, deadline, trace, image } = fetched;
   const startedAt = deps.now();

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
-import * as z from 'zod';
 import { consumerGroup } from '../contracts/keys.js';
+import { isList } from '../contracts/scripts/scripts.js';
 
 /** An entry as it was read: its fields are names and values in turn. */
 export interface RawEntry {
@@ -8,10 +8,6 @@ export interface RawEntry {
   readonly entryId: string;
   readonly fields: readonly string[];
 }
-
-const readReply = z
-  .array(z.tuple([z.string(), z.array(z.tuple([z.string(), z.array(z.string()).nullable()]))]))
-  .nullable();
 
 /** Milliseconds a read blocks at most while there is nothing to read. */
 export const blockMs = 1000;
@@ -40,7 +36,7 @@ export async function readNew(
 ): Promise<readonly RawEntry[]> {
   const from = streams.map(() => '>');
   try {
-    const reply = readReply.parse(
+    return entriesOf(
       await blocking.xreadgroup(
         'GROUP',
         consumerGroup,
@@ -54,9 +50,6 @@ export async function readNew(
         ...from,
       ),
     );
-    return (reply ?? []).flatMap(([stream, entries]) =>
-      entries.map(([entryId, fields]) => ({ stream, entryId, fields: fields ?? [] })),
-    );
   } catch (error) {
     if (!isVanished(error)) throw error;
     for (const stream of streams) await ensureGroup(blocking, stream);
@@ -67,4 +60,31 @@ export async function readNew(
 /** Whether an error says that a stream or its group is not there (any more). */
 export function isVanished(error: unknown): boolean {
   return error instanceof Error && /^(NOGROUP|UNBLOCKED|ERR no such key)/.test(error.message);
+}
+
+/** What a read gives: streams, and in each its entries. @throws Error for a reply in another form */
+function entriesOf(reply: unknown): readonly RawEntry[] {
+  if (reply === null) return [];
+  return listOf(reply).flatMap((part) => {
+    const [stream, entries] = listOf(part);
+    return listOf(entries).map((entry) => {
+      const [entryId, fields] = listOf(entry);
+      // An entry that was deleted has no fields.
+      return {
+        stream: textOf(stream),
+        entryId: textOf(entryId),
+        fields: fields === null ? [] : listOf(fields).map(textOf),
+      };
+    });
+  });
+}
+
+function listOf(part: unknown): readonly unknown[] {
+  if (isList(part)) return part;
+  throw new Error('a read was answered in a form that is not known');
+}
+
+function textOf(part: unknown): string {
+  if (typeof part === 'string') return part;
+  throw new Error('a read was answered in a form that is not known');
 }

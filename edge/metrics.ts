@@ -11,11 +11,39 @@ export function createEdgeMetrics(meter: Meter) {
       },
     }),
     /** model (of the catalogue), found (hit | miss | unavailable) */
-    cacheLookups: meter.createCounter('cache_lookups', { description: 'Cache lookups by what they found.' }),
+    cacheLookups: tally(meter, 'cache_lookups', 'Cache lookups by what they found.', ['model', 'found']),
     /** model, how (admitted | joined | shed) */
-    enqueued: meter.createCounter('tasks_enqueued', { description: 'Tasks by what became of them at admission.' }),
+    enqueued: tally(meter, 'tasks_enqueued', 'Tasks by what became of them at admission.', ['model', 'how']),
     /** model */
     tasksLost: meter.createCounter('tasks_lost', { description: 'Tasks that were lost before they had a result.' }),
+  };
+}
+
+interface Tally<Label extends string> {
+  add(count: number, labels: Readonly<Record<Label, string>>): void;
+}
+
+/**
+ * A counter that adds up by itself and tells the SDK when metrics are read: the SDK's own counter makes a key of all
+ * labels each time, which for one was a twentieth of what a lookup costs.
+ */
+function tally<Label extends string>(
+  meter: Meter,
+  name: string,
+  description: string,
+  [first, second]: readonly [Label, Label],
+): Tally<Label> {
+  const sums = new Map<string, { readonly labels: Readonly<Record<Label, string>>; sum: number }>();
+  meter.createObservableCounter(name, { description }).addCallback((result) => {
+    for (const { labels, sum } of sums.values()) result.observe(sum, labels);
+  });
+  return {
+    add: (count, labels) => {
+      const key = `${labels[first]} ${labels[second]}`;
+      const known = sums.get(key);
+      if (known) known.sum += count;
+      else sums.set(key, { labels, sum: count });
+    },
   };
 }
 

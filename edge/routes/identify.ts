@@ -20,6 +20,6 @@ export async function identifyCaller(deps: EdgeDeps, c: EdgeContext, needed: Per
   const principal = await identify(deps, c);
   permit(principal, needed);
   permitModel(principal, c.req.param('model') ?? '');
-  c.get('request').paid = await deps.limiter.pay(principal, 1);
+  if (principal.account !== undefined) c.get('request').paid = await deps.limiter.pay(principal, 1);
   return principal;
 }
