@@ -10,7 +10,8 @@ export type Lane = z.infer<typeof laneSchema>;
 
 /** Tenants and scopes stand in keys and in lines that scripts split at spaces. */
 export const tenantSchema = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
-export const scopeSchema = tenantSchema;
+/** A tenant's own, or, with ~, one that several share by choice: no tenant can have its name. */
+export const scopeSchema = z.string().regex(/^~?[A-Za-z0-9_-]{1,64}$/);
 export const md5Schema = z.string().regex(/^[0-9a-f]{32}$/, 'an MD5 is 32 lower-case hexadecimal digits');
 export const sha256Schema = z.string().regex(/^[0-9a-f]{64}$/, 'a SHA-256 is 64 lower-case hexadecimal digits');
 

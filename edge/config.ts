@@ -51,6 +51,7 @@ const variables = z.object({
   SAMPAN_LOOKUP_MD5_ONLY: flag('true', 'false', false),
   SAMPAN_AUTH: z.enum(['on', 'off', 'open'], 'expected on, off or open').default('off'),
   SAMPAN_TIERS: tiers,
+  SAMPAN_LIMITS_TIMEOUT_MS: whole(250, 1, 10_000),
   SAMPAN_JWT_SECRET: z.string().min(32, 'must have 32 characters or more').optional(),
   SAMPAN_JWKS_URL: z
     .url({ protocol: /^https?$/, error: 'expected a URL such as https://login.example.com/keys' })
@@ -72,6 +73,14 @@ const configSchema = variables
   .refine((env) => env.SAMPAN_JWT_SECRET === undefined || env.SAMPAN_JWKS_URL === undefined, {
     path: ['SAMPAN_JWKS_URL'],
     error: 'and SAMPAN_JWT_SECRET exclude each other',
+  })
+  .refine((env) => env.SAMPAN_JWKS_URL === undefined || env.SAMPAN_JWT_AUDIENCE !== undefined, {
+    path: ['SAMPAN_JWT_AUDIENCE'],
+    error: 'is required beside SAMPAN_JWKS_URL, or tokens for other services would do',
+  })
+  .refine((env) => !env.SAMPAN_JWKS_URL?.startsWith('http:') || loopback.has(new URL(env.SAMPAN_JWKS_URL).hostname), {
+    path: ['SAMPAN_JWKS_URL'],
+    error: 'must be https where it is not on this host',
   })
   .transform((env) =>
     Object.freeze({
@@ -95,6 +104,7 @@ const configSchema = variables
       /** Whether callers must show a key or a token. */
       auth: env.SAMPAN_AUTH === 'on',
       tiers: env.SAMPAN_TIERS,
+      limitsTimeoutMs: env.SAMPAN_LIMITS_TIMEOUT_MS,
       jwt: { issuer: env.SAMPAN_JWT_ISSUER, audience: env.SAMPAN_JWT_AUDIENCE, jwksUrl: env.SAMPAN_JWKS_URL },
       /** Never printed. */
       jwtSecret: env.SAMPAN_JWT_SECRET,

@@ -14,6 +14,9 @@ export function createEdgeMetrics(meter: Meter) {
     cacheLookups: tally(meter, 'cache_lookups', 'Cache lookups by what they found.', ['model', 'found']),
     /** model, how (admitted | joined | shed) */
     enqueued: tally(meter, 'tasks_enqueued', 'Tasks by what became of them at admission.', ['model', 'how']),
+    limitedLocally: meter.createCounter('limited_locally', {
+      description: 'Requests whose limits this edge counted by itself, since Redis did not answer.',
+    }),
     /** model */
     tasksLost: meter.createCounter('tasks_lost', { description: 'Tasks that were lost before they had a result.' }),
   };

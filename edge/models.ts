@@ -102,7 +102,7 @@ export async function findModel(view: ModelView, name: string): Promise<ModelMan
   // After a flush too: consumers that live tell of their models again within a second.
   if (view.catalogue().size === 0)
     throw new Failure('no_live_consumer', 'no consumer has told of any model yet', { retryAfter: 2 });
-  throw new Failure('model_not_found', `no model "${name.slice(0, 64)}"; ${listed(view.catalogue())}`);
+  throw new Failure('model_not_found', `no model "${name.slice(0, 64)}" is in the catalogue`);
 }
 
 /**
@@ -127,10 +127,6 @@ function sleep(ms: number): Promise<void> {
 /** Redis keeps a hash in no order. */
 function sorted(catalogue: Catalogue): Catalogue {
   return new Map([...catalogue].sort(([first], [second]) => (first < second ? -1 : 1)));
-}
-
-function listed(catalogue: Catalogue): string {
-  return catalogue.size > 0 ? `there are ${[...catalogue.keys()].join(', ')}` : 'the catalogue is empty';
 }
 
 function readyByVersion(consumers: readonly Registration[]): ReadonlyMap<string, readonly Registration[]> {

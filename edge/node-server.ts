@@ -118,7 +118,7 @@ async function assemble(config: EdgeConfig, log: Logger, parts: Parts): Promise<
   const producer = createProducer({ client, edge, limits, tasksPerSecond, nextTurn: setImmediate });
   return {
     ...{ config, clock, models, metrics },
-    ...openAccess(config, client, clock),
+    ...openAccess(config, accessClient(config, log, undo), { clock, metrics }),
     usage,
     readBody: readNodeBody,
     clientAddress: (c) => nodeBindings(c).incoming.socket.remoteAddress ?? '',
@@ -129,6 +129,14 @@ async function assemble(config: EdgeConfig, log: Logger, parts: Parts): Promise<
     reportError: (error, requestId) => log.error({ err: error, requestId }, 'a request failed for a reason unforeseen'),
     ready: () => askReady(client),
   };
+}
+
+/** Keys and limits have a connection of their own, where there are any. */
+function accessClient(config: EdgeConfig, logger: Logger, undo: Undo): Redis | undefined {
+  if (!config.auth) return undefined;
+  const client = defineScripts(connectCommands(config.redisUrl, { name: 'edge-access', logger }));
+  undo.push(() => client.disconnect());
+  return client;
 }
 
 /** Writes what tenants used about every second, and at the end. */

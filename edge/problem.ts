@@ -1,6 +1,6 @@
 import { Failure, failures } from '../contracts/failure.js';
 import type { EdgeDeps } from './deps.js';
-import type { EdgeContext } from './request.js';
+import type { EdgeContext, RequestState } from './request.js';
 import { respond } from './respond.js';
 
 const retryAfterUnknown = 1;
@@ -29,7 +29,7 @@ export function problem(
     retryable,
     requestId: request.requestId,
     traceId: request.trace.traceId,
-    ...(failure.code === 'model_not_found' ? { models: [...deps.models.catalogue().keys()] } : {}),
+    ...(failure.code === 'model_not_found' ? { models: namesFor(deps, request) } : {}),
   };
   return respond(c, status, JSON.stringify(body), {
     'content-type': 'application/problem+json',
@@ -37,6 +37,11 @@ export function problem(
     ...(status === 503 || status === 429 ? { 'retry-after': String(failure.retryAfter ?? retryAfterUnknown) } : {}),
     ...headers,
   });
+}
+
+/** Models that the caller may know of. */
+function namesFor(deps: EdgeDeps, { allowed }: RequestState): readonly string[] {
+  return [...deps.models.catalogue().keys()].filter((name) => allowed?.includes(name) ?? true);
 }
 
 function coded(error: unknown): Failure {

@@ -19,7 +19,7 @@ export function queryOf(url: string): Given {
 
 /** Where nothing is encoded, as in nearly every query, there is nothing to decode, and splitting takes half the time. */
 function pairsOf(query: string): Iterable<readonly [string, string]> {
-  if (/[%+]/.test(query)) return new URLSearchParams(query);
+  if (/[%+]/.test(query)) return new URLSearchParams(`?${query}`);
   const pairs = query.split('&').filter((pair) => pair !== '');
   return pairs.map((pair) => {
     const equals = pair.indexOf('=');

@@ -11,6 +11,8 @@ export interface RequestState {
   readonly endpoint: string;
   cache: 'none' | 'hit' | 'miss' | 'joined';
   tenant?: string;
+  /** Names of the models that the caller may ask; undefined for all. */
+  allowed?: readonly string[] | undefined;
   /** Set where the caller's limits allowed the request. */
   paid?: Paid;
   /** Only a name that is in the catalogue. */

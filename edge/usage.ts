@@ -29,18 +29,20 @@ export function createUsageAccount({ add, now }: UsageDeps): UsageAccount {
     }
     tenants.set(tenant, sum(tenants.get(tenant), what));
   };
+  const write = async () => {
+    const written = days;
+    days = new Map();
+    for (const [day, tenants] of written) {
+      // A write whose answer was lost may be counted twice; one that was refused is not lost.
+      await add(dayOf(day * dayMs), tenants).catch(() => {
+        for (const [tenant, usage] of tenants) count(day, tenant, usage);
+      });
+    }
+  };
+  let writing = Promise.resolve();
   return {
     count: (tenant, what) => count(Math.floor(now() / dayMs), tenant, what),
-    flush: async () => {
-      const written = days;
-      days = new Map();
-      for (const [day, tenants] of written) {
-        // A write whose answer was lost may be counted twice; one that was refused is not lost.
-        await add(dayOf(day * dayMs), tenants).catch(() => {
-          for (const [tenant, usage] of tenants) count(day, tenant, usage);
-        });
-      }
-    },
+    flush: () => (writing = writing.then(write)),
   };
 }
 

@@ -46,7 +46,8 @@ redis.call('HSET', KEYS[1], 'full', string.format('%.0f', full), 'day', today, '
 redis.call('PEXPIRE', KEYS[1], untilTomorrow + math.ceil((full - now) / 1000) + 60000)
 if atOnce > 0 and ARGV[6] ~= '' then
   redis.call('ZADD', KEYS[2], string.format('%.0f', now / 1000 + ARGV[7]), ARGV[6])
-  redis.call('PEXPIRE', KEYS[2], ARGV[7])
+  -- Edges may allow for different times.
+  if redis.call('PTTL', KEYS[2]) < tonumber(ARGV[7]) then redis.call('PEXPIRE', KEYS[2], ARGV[7]) end
 end
 local left = interval > 0 and math.floor((burst * interval - (full - now)) / interval) or 0
 return string.format('spent %.0f %.0f %.0f %.0f', left, math.ceil((full - now) / 1000), math.max(0, perDay - spent - price),

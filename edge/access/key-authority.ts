@@ -1,6 +1,7 @@
 import { isSecretOf, type ApiKey, type PresentedKey } from '../../contracts/api-key.js';
 import { Failure } from '../../contracts/failure.js';
 import type { Clock } from '../deps.js';
+import { within } from '../within.js';
 import { principalOf, type Principal } from './principal.js';
 
 export interface KeyAuthorityOptions {
@@ -9,13 +10,17 @@ export interface KeyAuthorityOptions {
   readonly clock: Clock;
   /** Milliseconds since the epoch, for expiry. */
   readonly now: () => number;
+  /** Milliseconds for an answer of the store's. */
+  readonly answerLimitMs: number;
 }
 
 /** Milliseconds for which a key is believed: a revocation is felt by then. */
 const believedMs = 2000;
 /** Milliseconds for which keys go on being believed while Redis is away. */
 const believedLongestMs = 60_000;
-/** Ids that are remembered, unknown ones too: a guesser must not fill the memory, nor ask Redis for each guess. */
+/** Milliseconds for which the store is not asked about known keys after it did not answer. */
+const restMs = 1000;
+/** Ids that are remembered, unknown ones too: a guesser must not fill the memory. */
 const mostRemembered = 10_000;
 
 interface Remembered {
@@ -30,13 +35,14 @@ interface Remembered {
 export type KeyAuthority = (presented: PresentedKey) => Promise<Principal>;
 
 /** Looks keys up, with a short memory. */
-export function createKeyAuthority({ read, clock, now }: KeyAuthorityOptions): KeyAuthority {
+export function createKeyAuthority({ read, clock, now, answerLimitMs }: KeyAuthorityOptions): KeyAuthority {
   const remembered = new Map<string, Remembered>();
   const reading = new Map<string, Promise<ApiKey | undefined>>();
+  let askAgainAt = -Infinity;
 
-  const remember = (id: string, key: ApiKey | undefined) => {
+  const remember = (id: string, key: ApiKey | undefined, readAt: number) => {
     remembered.delete(id);
-    remembered.set(id, { key, readAt: clock.now() });
+    remembered.set(id, { key, readAt });
     const [oldest] = remembered.keys();
     if (remembered.size > mostRemembered && oldest !== undefined) remembered.delete(oldest);
     return key;
@@ -46,15 +52,21 @@ export function createKeyAuthority({ read, clock, now }: KeyAuthorityOptions): K
     const underWay = reading.get(id);
     if (underWay) return underWay;
     const started = read(id).finally(() => reading.delete(id));
+    // Whoever waits for it may have given up.
+    started.catch(() => undefined);
     reading.set(id, started);
     return started;
   };
   const find = async (id: string): Promise<ApiKey | undefined> => {
     const known = remembered.get(id);
-    if (known && clock.now() - known.readAt < believedMs) return known.key;
+    const now = clock.now();
+    if (known && now - known.readAt < believedMs) return known.key;
+    // While the store does not answer, a key that is known does not wait for it each time.
+    if (known && now < askAgainAt && now - known.readAt < believedLongestMs) return known.key;
     try {
-      return remember(id, await readOnce(id));
+      return remember(id, await within(answerLimitMs, readOnce(id)), now);
     } catch (error) {
+      askAgainAt = clock.now() + restMs;
       if (known && clock.now() - known.readAt < believedLongestMs) return known.key;
       throw new Failure('stream_unavailable', 'keys cannot be looked up', { cause: error, retryAfter: 1 });
     }

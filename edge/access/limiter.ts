@@ -19,7 +19,7 @@ export interface Paid {
 
 /** Takes the price of requests out of what their callers may spend. */
 export interface Limiter {
-  /** @throws Failure rate_limited | quota_exhausted | too_many_at_once, with the time to come back */
+  /** @throws Failure rate_limited | quota_exhausted | too_many_at_once, with the time to come back; permission_missing */
   pay(principal: Principal, price: number): Promise<Paid>;
 }
 
@@ -30,41 +30,67 @@ export interface LimiterDeps {
   readonly clock: Clock;
   /** Milliseconds after which a request that never ended is no longer counted as under way. */
   readonly longestMs: number;
+  /** Milliseconds for an answer of Redis's; without one the edge counts by itself. */
+  readonly answerLimitMs: number;
+  /** Told of every request that was counted by this edge alone. */
+  readonly onLocal: () => void;
 }
 
-/** Milliseconds for an answer of Redis's; without one the edge counts by itself. */
-const answerLimitMs = 250;
 /** Milliseconds for which Redis is not asked again after it did not answer. */
 const restMs = 1000;
 const mostBuckets = 10_000;
+/** Ends that could not be told are kept and told again; what is not told is forgotten by Redis after `longestMs`. */
+const mostUntold = 10_000;
 
 const nothingDue: Paid = { fields: {}, end: () => undefined };
 
 /** Counts in Redis, for all edges together; while it is away each edge holds the rate for itself. */
 export function createLimiter(deps: LimiterDeps): Limiter {
-  const local = localBuckets(deps.clock);
+  const local = localBuckets(deps);
+  const ends = createEnds(deps);
   let askAgainAt = -Infinity;
   return {
     pay: async (principal, price) => {
       const { account } = principal;
+      if (account === undefined) return nothingDue;
       const limits = limitsOf(deps.tiers, principal);
-      if (account === undefined || Object.keys(limits).length === 0) return nothingDue;
+      if (Object.keys(limits).length === 0) return nothingDue;
       if (deps.clock.now() < askAgainAt) return local.pay(account, limits, price);
       // A name of our own: callers may send one request id with all of their requests.
       const requestId = uuidv7();
-      const spending = { account, limits, price, requestId, longestMs: deps.longestMs };
-      const spent = await within(answerLimitMs, deps.spend(spending)).catch(() => undefined);
+      const end = () => {
+        if (limits.atOnce !== undefined) ends.tell(account, requestId);
+      };
+      const asked = deps.spend({ account, limits, price, requestId, longestMs: deps.longestMs });
+      const spent = await within(deps.answerLimitMs, asked).catch(() => undefined);
       if (!spent) {
         askAgainAt = deps.clock.now() + restMs;
+        // It may still be counted as under way, once Redis comes to it.
+        asked.then(end, end);
         return local.pay(account, limits, price);
       }
       if (spent.how !== 'spent') throw refusal(spent, limits);
-      return {
-        fields: rateLimitFields(limits, spent),
-        end: () => {
-          if (limits.atOnce !== undefined) deps.endSpending(account, requestId).catch(() => undefined);
-        },
-      };
+      ends.tellAgain();
+      return { fields: rateLimitFields(limits, spent), end };
+    },
+  };
+}
+
+/** Tells Redis that requests have ended; those that it could not be told of are told with the next that works. */
+function createEnds({ endSpending }: LimiterDeps) {
+  let untold: (readonly [account: string, requestId: string])[] = [];
+  const tell = (account: string, requestId: string) => {
+    endSpending(account, requestId).catch(() => {
+      if (untold.length < mostUntold) untold.push([account, requestId]);
+    });
+  };
+  return {
+    tell,
+    tellAgain: () => {
+      if (untold.length === 0) return;
+      const again = untold;
+      untold = [];
+      for (const [account, requestId] of again) tell(account, requestId);
     },
   };
 }
@@ -97,10 +123,11 @@ function after(ms: number): { readonly retryAfter: number } {
 }
 
 /** Buckets of this edge alone; the oldest is forgotten where there are too many. */
-function localBuckets(clock: Clock) {
+function localBuckets({ clock, onLocal }: LimiterDeps) {
   const buckets = new Map<string, Bucket>();
   return {
     pay: (account: string, limits: Limits, price: number): Paid => {
+      onLocal();
       const paid = payFrom(buckets.get(account) ?? 0, limits, price, clock.now() * 1000);
       if ('againInMs' in paid) throw limited(paid.againInMs, limits);
       buckets.delete(account);

@@ -29,6 +29,7 @@ export function anonymous(): Principal {
 
 /** A grant's holder. Cached answers stay within the tenant unless the grant names a scope to share. */
 export function principalOf(grant: Grant, account: string): Principal {
-  const { tenant, tier, permissions, models, limits, scope = tenant } = grant;
+  const { tenant, tier, permissions, models, limits } = grant;
+  const scope = grant.scope === undefined ? tenant : `~${grant.scope}`;
   return { tenant, tier, permissions, models, scope, account, limits };
 }

@@ -1,14 +1,17 @@
 import {
+  createLocalJWKSet,
   createRemoteJWKSet,
   errors,
   jwtVerify,
   type JWTPayload,
+  type JWTVerifyGetKey,
   type JWTVerifyOptions,
   type JWTVerifyResult,
 } from 'jose';
 import * as z from 'zod';
 import { Failure } from '../../contracts/failure.js';
 import { grantSchema } from '../../contracts/grant.js';
+import type { Clock } from '../deps.js';
 import { principalOf, type Principal } from './principal.js';
 
 /** How tokens are checked: with one secret that both sides have, or with the public keys at a URL. */
@@ -32,6 +35,9 @@ const clockTolerance = 5;
 /** Milliseconds: keys are fetched again when they are that old, or when a token names another, but not more often. */
 const jwksAges = { cacheMaxAge: 600_000, cooldownDuration: 10_000, timeoutDuration: 3_000 };
 
+/** Milliseconds for which known keys are used while none can be fetched. */
+const bridgedMs = 3_600_000;
+
 /** What is read of a token beside exp, nbf, iss and aud: the grant, with OAuth's spelling of permissions. */
 const claimsSchema = z.object({
   sub: z.string().min(1).max(256),
@@ -43,13 +49,13 @@ const claimsSchema = z.object({
 });
 
 /** Checks tokens by jose; every claim that decides something must be there and in order. */
-export function createTokenAuthority(trust: TokenTrust): TokenAuthority {
+export function createTokenAuthority(trust: TokenTrust, clock: Clock): TokenAuthority {
   const options: JWTVerifyOptions = {
     ...{ clockTolerance, requiredClaims: ['exp', 'sub', 'tenant'] },
     ...(trust.issuer === undefined ? {} : { issuer: trust.issuer }),
     ...(trust.audience === undefined ? {} : { audience: trust.audience }),
   };
-  const verify = verifierOf(trust, options);
+  const verify = verifierOf(trust, options, clock);
   return async (token) => {
     const { payload } = await verify(token).catch((error: unknown) => {
       throw refusal(error);
@@ -58,13 +64,64 @@ export function createTokenAuthority(trust: TokenTrust): TokenAuthority {
   };
 }
 
-function verifierOf(trust: TokenTrust, options: JWTVerifyOptions): (token: string) => Promise<JWTVerifyResult> {
+function verifierOf(
+  trust: TokenTrust,
+  options: JWTVerifyOptions,
+  clock: Clock,
+): (token: string) => Promise<JWTVerifyResult> {
   if ('secret' in trust) {
     const secret = new TextEncoder().encode(trust.secret);
     return (token) => jwtVerify(token, secret, { ...options, algorithms: secretAlgorithms });
   }
   const keys = createRemoteJWKSet(new URL(trust.jwksUrl), jwksAges);
-  return (token) => jwtVerify(token, keys, { ...options, algorithms: publicKeyAlgorithms });
+  return bridging(keys, clock, (token, from) =>
+    verifyByAny(token, from, { ...options, algorithms: publicKeyAlgorithms }),
+  );
+}
+
+type Verify = (token: string, from: JWTVerifyGetKey) => Promise<JWTVerifyResult>;
+
+/** A token that does not name its key is tried with each that would do, as after a rotation there are two. */
+async function verifyByAny(token: string, from: JWTVerifyGetKey, options: JWTVerifyOptions): Promise<JWTVerifyResult> {
+  try {
+    return await jwtVerify(token, from, options);
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+    for await (const key of error) {
+      const verified = await jwtVerify(token, key, options).catch((reason: unknown) => {
+        if (reason instanceof errors.JWSSignatureVerificationFailed) return undefined;
+        throw reason;
+      });
+      if (verified) return verified;
+    }
+    throw new errors.JWSSignatureVerificationFailed();
+  }
+}
+
+/** While keys cannot be fetched, those that were known do for an hour, and the fetch is not tried for each token. */
+function bridging(
+  keys: ReturnType<typeof createRemoteJWKSet>,
+  clock: Clock,
+  verify: Verify,
+): (token: string) => Promise<JWTVerifyResult> {
+  let [fetchedAt, failedAt] = [-Infinity, -Infinity];
+  const byKnown = (token: string, error: unknown) => {
+    const known = keys.jwks();
+    if (!known || clock.now() - fetchedAt > bridgedMs) throw error;
+    return verify(token, createLocalJWKSet(known));
+  };
+  return async (token) => {
+    if (clock.now() - failedAt < jwksAges.cooldownDuration && !keys.fresh) return byKnown(token, new Error('resting'));
+    try {
+      const verified = await verify(token, keys);
+      if (keys.fresh) fetchedAt = clock.now();
+      return verified;
+    } catch (error) {
+      if (isOfToken(error)) throw error;
+      failedAt = clock.now();
+      return byKnown(token, error);
+    }
+  };
 }
 
 function holderOf(payload: JWTPayload): Principal {
@@ -83,7 +140,7 @@ function holderOf(payload: JWTPayload): Principal {
 
 function refusal(error: unknown): Failure {
   if (error instanceof errors.JWTExpired) return new Failure('credentials_expired', 'the token has expired');
-  if (error instanceof errors.JWKSNoMatchingKey || isOfToken(error)) {
+  if (isOfToken(error)) {
     return new Failure('credentials_invalid', 'the token cannot be verified', { cause: error });
   }
   return new Failure('tokens_unverifiable', 'the keys that tokens are verified with cannot be fetched', {
@@ -95,6 +152,6 @@ function refusal(error: unknown): Failure {
 function isOfToken(error: unknown): boolean {
   return [
     ...[errors.JWTInvalid, errors.JWTClaimValidationFailed, errors.JWSInvalid, errors.JWSSignatureVerificationFailed],
-    ...[errors.JOSEAlgNotAllowed, errors.JOSENotSupported],
+    ...[errors.JOSEAlgNotAllowed, errors.JOSENotSupported, errors.JWKSNoMatchingKey, errors.JWTExpired],
   ].some((kind) => error instanceof kind);
 }

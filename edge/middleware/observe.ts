@@ -59,12 +59,13 @@ function end(deps: EdgeDeps, c: EdgeContext, request: RequestState, status: numb
   trace.span.end();
 }
 
-function usageOf({ cache, bytes }: RequestState, status: number): Usage {
+/** Pictures are those that were answered; a lookup that finds nothing has not failed. */
+function usageOf({ cache, bytes, code }: RequestState, status: number): Usage {
   return {
     requests: 1,
-    pictures: bytes === undefined ? 0 : 1,
+    pictures: bytes !== undefined && status < 400 ? 1 : 0,
     hits: cache === 'hit' ? 1 : 0,
-    failures: status >= 400 ? 1 : 0,
+    failures: status >= 400 && code !== 'result_not_found' ? 1 : 0,
   };
 }
 

@@ -9,11 +9,14 @@ export async function connected<Result>(work: (client: Redis) => Promise<Result>
   const url = process.env['REDIS_URL'];
   if (url === undefined || url === '') throw new Error('REDIS_URL is required, such as redis://127.0.0.1:6379');
   const client = new Redis(url, { lazyConnect: true, retryStrategy: null, maxRetriesPerRequest: 0 });
-  // The rejected command says it.
-  client.on('error', () => undefined);
+  let trouble: unknown;
+  client.on('error', (error) => (trouble = error));
   try {
     await client.connect();
     return await work(defineScripts(client));
+  } catch (error) {
+    // What the library rejects with says only that the connection is closed.
+    throw trouble ?? error;
   } finally {
     client.disconnect();
   }

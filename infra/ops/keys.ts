@@ -97,7 +97,8 @@ function momentOf(text: string): number {
   if (count !== undefined && (unit === 'd' || unit === 'h' || unit === 'm')) {
     return Date.now() + Number(count) * unitMs[unit];
   }
-  const at = Date.parse(text);
+  const at = /^\d{4}-\d{2}-\d{2}(T|$)/.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(at)) throw new InvalidArgumentError('expected a date such as 2027-06-30, or 90d, 12h, 30m');
+  if (at <= Date.now()) throw new InvalidArgumentError('expected a time to come');
   return at;
 }

@@ -2,6 +2,7 @@ interface WithRedisUrls {
   readonly redisUrl: string;
   readonly cacheRedisUrl: string;
   readonly jwtSecret?: string | undefined;
+  readonly jwt?: { readonly jwksUrl?: string | undefined };
 }
 
 /** A configuration as it may be printed: URLs without credentials, no secrets. */
@@ -10,6 +11,9 @@ export function publicConfig<Config extends WithRedisUrls>(config: Config): Conf
     ...config,
     redisUrl: withoutCredentials(config.redisUrl),
     cacheRedisUrl: withoutCredentials(config.cacheRedisUrl),
+    ...(config.jwt?.jwksUrl === undefined
+      ? {}
+      : { jwt: { ...config.jwt, jwksUrl: withoutCredentials(config.jwt.jwksUrl) } }),
     ...(config.jwtSecret === undefined ? {} : { jwtSecret: '(secret)' }),
   };
 }

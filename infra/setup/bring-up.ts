@@ -1,4 +1,6 @@
 import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import { createApiKey } from '../../contracts/api-key.js';
 import { endedUnasked, startChild, untilReady, type Child } from './child.js';
 import { demonstrate, samplePhoto } from './demonstration.js';
 import { freePort } from './free-port.js';
@@ -43,8 +45,25 @@ export async function bringUp(here: Surroundings): Promise<void> {
   const settings = { ...withDefaults(env), ...redisUrls, MODEL_DIR: modelDir };
   await terminal.step('Backend', (say) => startBackend(here, settings, ports, say));
   await terminal.step('Edge', (say) => startEdge(here, settings, ports, say));
-  const shown = await terminal.step('Photo', () => demonstrate(root, local(ports.edge)));
-  console.log(['', ...shown, '', ...whereabouts(here, ports, redisUrls)].join('\n'));
+  const key = await keyFor(settings);
+  const shown = await terminal.step('Photo', () => demonstrate(root, local(ports.edge), key));
+  console.log(['', ...shown, '', ...whereabouts(here, ports, { redisUrls, key })].join('\n'));
+}
+
+/** A key for the newcomer, where the edge was told to ask for one. */
+async function keyFor(settings: NodeJS.ProcessEnv): Promise<string | undefined> {
+  if (settings['SAMPAN_AUTH'] !== 'on') return undefined;
+  const tiers: unknown = JSON.parse(settings['SAMPAN_TIERS'] ?? '{}');
+  const [tier = 'standard'] = typeof tiers === 'object' && tiers !== null ? Object.keys(tiers) : [];
+  const client = new Redis(settings['REDIS_URL'] ?? '');
+  try {
+    return await createApiKey(client, {
+      grant: { tenant: 'newcomer', tier, permissions: ['predict'] },
+      label: 'npm start',
+    });
+  } finally {
+    client.disconnect();
+  }
 }
 
 async function redisProgram({ root, env }: Surroundings, say: Say): Promise<RedisServer | undefined> {
@@ -130,12 +149,12 @@ async function startPart(
 function whereabouts(
   { terminal, runDir }: Surroundings,
   ports: Ports,
-  redisUrls: Readonly<Record<string, string>>,
+  { redisUrls, key }: { readonly redisUrls: Readonly<Record<string, string>>; readonly key: string | undefined },
 ): string[] {
   const [edge, backend] = [local(ports.edge), local(ports.health)];
   return [
     terminal.bold('Try it'),
-    `  curl --data-binary @${samplePhoto} -H 'content-type: image/jpeg' ${edge}/v1/models/coco/predict`,
+    `  curl --data-binary @${samplePhoto} -H 'content-type: image/jpeg' ${key === undefined ? '' : `-H 'x-api-key: ${key}' `}${edge}/v1/models/coco/predict`,
     '',
     terminal.bold('Where things are'),
     `  models    ${edge}/v1/models`,

@@ -23,14 +23,15 @@ interface Answered {
 /**
  * Sends the sample photo three times: to find people, the same again for the cache, and to the moderation model.
  * @param edge the edge's address, without a trailing slash
+ * @param key where the edge asks for one
  * @returns lines to print
  * @throws Error where an answer is not 200 or not in the expected form
  */
-export async function demonstrate(root: string, edge: string): Promise<readonly string[]> {
+export async function demonstrate(root: string, edge: string, key?: string): Promise<readonly string[]> {
   const photo = readFileSync(join(root, samplePhoto));
-  const first = await predict(edge, 'coco', photo);
-  const again = await predict(edge, 'coco', photo);
-  const moderation = await predict(edge, 'nsfw', photo);
+  const first = await predict(edge, 'coco', photo, key);
+  const again = await predict(edge, 'coco', photo, key);
+  const moderation = await predict(edge, 'nsfw', photo, key);
   return [
     `What model coco sees in ${samplePhoto}:`,
     ...detectionTable(detectPredictionsSchema.parse(first.predictions)),
@@ -43,11 +44,16 @@ export async function demonstrate(root: string, edge: string): Promise<readonly 
   ];
 }
 
-async function predict(edge: string, model: string, photo: Uint8Array<ArrayBuffer>): Promise<Answered> {
+async function predict(
+  edge: string,
+  model: string,
+  photo: Uint8Array<ArrayBuffer>,
+  key: string | undefined,
+): Promise<Answered> {
   const started = performance.now();
   const response = await fetch(`${edge}/v1/models/${model}/predict`, {
     method: 'POST',
-    headers: { 'content-type': 'image/jpeg' },
+    headers: { 'content-type': 'image/jpeg', ...(key === undefined ? {} : { 'x-api-key': key }) },
     body: photo,
   });
   const text = await response.text();

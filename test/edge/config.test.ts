@@ -44,3 +44,40 @@ test('a default timeout above the greatest timeout is refused', () => {
 test('the configuration cannot be changed', () => {
   assert.ok(Object.isFrozen(loadConfig(least)));
 });
+
+test('without keys the edge serves this host alone, unless it is told to be open', () => {
+  assert.equal(loadConfig(least).auth, false);
+  assert.equal(loadConfig({ ...least, SAMPAN_AUTH: 'on' }).auth, true);
+  for (const host of ['0.0.0.0', '::', '192.0.2.7', 'edge.test']) {
+    const there = { ...least, SAMPAN_HOST: host };
+    for (const env of [there, { ...there, SAMPAN_AUTH: 'off' }]) assert.throws(() => loadConfig(env), /SAMPAN_AUTH/);
+    assert.equal(loadConfig({ ...there, SAMPAN_AUTH: 'on' }).auth, true);
+    assert.equal(loadConfig({ ...there, SAMPAN_AUTH: 'open' }).auth, false);
+  }
+});
+
+test('tiers are read as JSON, and what would limit nothing is refused', () => {
+  assert.deepEqual(Object.keys(loadConfig(least).tiers), ['free', 'standard', 'premium']);
+  const tiers = (text: string) => loadConfig({ ...least, SAMPAN_TIERS: text }).tiers;
+  assert.deepEqual(tiers('{"gold":{"perSecond":7}}'), { gold: { perSecond: 7 } });
+  for (const text of [
+    '{',
+    '[]',
+    '{"gold":{"burst":7}}',
+    '{"gold":{"perSecond":0}}',
+    '{"gold":{"rate":1}}',
+    '{"G":{}}',
+  ]) {
+    assert.throws(() => tiers(text), /SAMPAN_TIERS/, text);
+  }
+});
+
+test('tokens are verified in one way, and those for other services are refused', () => {
+  const secret = { SAMPAN_JWT_SECRET: 'a secret of thirty-two characters' };
+  const keys = { SAMPAN_JWKS_URL: 'https://login.test/keys', SAMPAN_JWT_AUDIENCE: 'us' };
+  assert.equal(loadConfig({ ...least, ...keys }).jwt.jwksUrl, keys.SAMPAN_JWKS_URL);
+  assert.throws(() => loadConfig({ ...least, ...secret, ...keys }), /exclude each other/);
+  assert.throws(() => loadConfig({ ...least, SAMPAN_JWT_SECRET: 'short' }), /32 characters/);
+  assert.throws(() => loadConfig({ ...least, SAMPAN_JWKS_URL: keys.SAMPAN_JWKS_URL }), /SAMPAN_JWT_AUDIENCE/);
+  assert.throws(() => loadConfig({ ...least, ...keys, SAMPAN_JWKS_URL: 'http://login.test/keys' }), /https/);
+});

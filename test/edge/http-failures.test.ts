@@ -79,7 +79,7 @@ const cases: readonly Case[] = [
   { code: 'invalid_digest', path: `/v1/models/toy/results/${md5}?sha256=1`, detail: /64 lower-case/ },
   { code: 'sha256_required', path: `/v1/models/toy/results/${md5}`, detail: /\?sha256=/ },
   { code: 'route_not_found', path: '/v2/models', detail: /\/v2\/models/ },
-  { code: 'model_not_found', path: '/v1/models/none/predict', init: post(bodyOf(image)), detail: /there are .*toy/ },
+  { code: 'model_not_found', path: '/v1/models/none/predict', init: post(bodyOf(image)), detail: /no model "none"/ },
   { code: 'model_not_found', path: '/v1/models/none', detail: /"none"/ },
   { code: 'result_not_found', path: `/v1/models/toy/results/${md5}?sha256=${'0'.repeat(64)}`, detail: /expired/ },
   { code: 'method_not_allowed', path: predictToy, detail: /only POST/ },

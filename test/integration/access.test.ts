@@ -139,6 +139,8 @@ test('what an operator gets wrong is named', async () => {
   await assert.rejects(ops('keys', 'create'), /--tenant/);
   await assert.rejects(keyFor('a b'), /tenant/);
   await assert.rejects(keyFor('acme', '--expires', 'soon'), /90d/);
+  for (const past of ['90', '2020-01-01']) await assert.rejects(keyFor('acme', '--expires', past), /expected/);
+  await assert.rejects(keyFor('shared'), /name of the system/);
   await assert.rejects(keyFor('acme', '--permissions', 'all'), /permissions/);
   await assert.rejects(ops('usage', '--day', 'today'), /2027-06-30/);
 });

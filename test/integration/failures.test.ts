@@ -215,7 +215,11 @@ const ways: Record<FailureCode, () => Promise<Answer | undefined>> = {
     return second;
   },
   tokens_unverifiable: async () => {
-    const { url: trusting } = await system.edge({ SAMPAN_AUTH: 'on', SAMPAN_JWKS_URL: 'http://127.0.0.1:1/keys' });
+    const { url: trusting } = await system.edge({
+      SAMPAN_AUTH: 'on',
+      SAMPAN_JWT_AUDIENCE: 'us',
+      SAMPAN_JWKS_URL: 'http://127.0.0.1:1/keys',
+    });
     const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
     const token = `${part({ alg: 'RS256', kid: 'one' })}.${part({ sub: 'me' })}.c2lnbmVk`;
     return predict('plain', picture('p'), { authorization: `Bearer ${token}` }, trusting);

@@ -47,6 +47,7 @@ export async function testSystem(): Promise<System> {
   const env = {
     ...{ REDIS_URL: redis.stream.url, CACHE_REDIS_URL: redis.cache.url, SAMPAN_LOG_LEVEL: 'error' },
     ...{ PORT: '0', METRICS_PORT: '0', HEALTH_PORT: '0', SAMPAN_CACHE_TIMEOUT_MS: '2000' },
+    SAMPAN_LIMITS_TIMEOUT_MS: '5000',
   };
   return {
     env,

@@ -1,5 +1,5 @@
 import type { Round } from '../bench.js';
-import { predictRequest, shippedEnv, startEdge, startSimulatedBackend, withLoad } from '../scale-out/system.js';
+import { predictRequest, shippedEnv, startEdge, startSimulatedBackend, withLoad } from '../shipped-system.js';
 import { withSurroundings, type Surroundings } from '../surroundings.js';
 import { capacityOf, type DeviceCost } from './simulation.js';
 

@@ -113,7 +113,7 @@ function settingsOf(tried: ReadonlyMap<number, readonly Tried[]>): Measured['set
 
 const remarks = [
   'CPU is of the calling process (edge), the consumer, and all Redis servers of a side.',
-  'Ours admits by count and bytes, coalesces equal work, enforces deadlines and leases, stores the result and ends a task once; logs, metrics and 1 % of traces are on.',
+  'Ours admits by count and bytes, coalesces equal work, enforces deadlines and leases, stores the result and ends a task once; metrics and 1 % of traces are on, and the log of the consumer.',
   'Same commands: the messages and scripts of ours, sent by a program that does nothing else: no checks, deadlines, leases, spans, metrics, log.',
   'The bare loop: XADD, XREADGROUP of up to 64, one MULTI of XACK and XDEL and one PUBLISH for each batch; it promises nothing and stores no result.',
   'BullMQ carries JSON, so a picture is base64 in the data of its job; its worker makes bytes of it again. Locks, stalled checks and its stream of events are as it sets them; its concurrency and the way to get results are swept for each number of callers, and the best is kept.',

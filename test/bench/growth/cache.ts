@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { interleaved } from '../rounds.js';
-import { shippedEnv, startEdge, startSimulatedBackend, withLoad } from '../scale-out/system.js';
+import { shippedEnv, startEdge, startSimulatedBackend, withLoad } from '../shipped-system.js';
 import { withSurroundings } from '../surroundings.js';
 import { fillCache, lookups, measuredAt, type Asked } from './requests.js';
 import { ends, flat, type SectionRun } from './section.js';

@@ -1,7 +1,7 @@
 import type { Generator } from '../http/start-generator.js';
 import { Redis } from 'ioredis';
 import { interleaved } from '../rounds.js';
-import { predictRequest, shippedEnv, startEdge, startSimulatedBackend, withLoad } from '../scale-out/system.js';
+import { predictRequest, shippedEnv, startEdge, startSimulatedBackend, withLoad } from '../shipped-system.js';
 import { withSurroundings, type Part, type Surroundings } from '../surroundings.js';
 import { idleRounds } from './idle.js';
 import { fillCache, lookups, measuredAt, predicts, type Asked } from './requests.js';

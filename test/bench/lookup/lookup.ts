@@ -62,7 +62,7 @@ async function compare(here: Surroundings, generator: Generator, options: BenchO
     settings: { ...{ callers, answerBytes: answer.length }, ...requestsOf(sides), ...shippedSettings },
     remarks: [
       `with Redis, the edge takes ${timesRange(ratios(rounds, 'sum', ours, rival))} of the bare route`,
-      `beside the route that is observed too, the edge takes ${timesRange(ratios(rounds, 'server', ours, observed))} of the CPU`,
+      `beside the route that is observed too, the edge takes ${timesRange(ratios(rounds, 'server', ours, observed))}`,
       'the edge also checks model, parameters and digests, compares the SHA-256, makes an entity tag, gives an id and a trace, counts, times, bounds the time of the GET, and writes a line of its log; the bare routes do none of it, the observed one has id, span, metrics, log line and bound',
     ],
   };

@@ -10,7 +10,7 @@ import { interleaved, type Side } from '../rounds.js';
 import { spread } from '../statistics.js';
 import { withSurroundings, type Part, type Surroundings } from '../surroundings.js';
 import { consumersSide, edgesSide, linearGoals, lookupsSide, withShares } from './linear.js';
-import { predictRequest, shippedEnv, startEdge, startSimulatedBackend, withLoad } from './system.js';
+import { predictRequest, shippedEnv, startEdge, startSimulatedBackend, withLoad } from '../shipped-system.js';
 import { nextDone } from './tasks-done.js';
 
 /** A run of eight images takes 80 ms, as many as one consumer does 100 images a second. */

@@ -10,7 +10,7 @@ import {
   startSimulatedBackend,
   withLoad,
   type SimulatedDevice,
-} from '../scale-out/system.js';
+} from '../shipped-system.js';
 import { withSurroundings, type Part, type Surroundings } from '../surroundings.js';
 import { lastOverSecond } from './quarters.js';
 

@@ -13,14 +13,16 @@ const stored: ApiKey = {
 
 /** A store whose answers a test decides, and clocks that it moves. */
 function underTest(answer: () => ApiKey | undefined = () => stored) {
-  const state = { reads: 0, at: 0, epoch: 1_000, answer };
+  const state = { reads: 0, at: 0, epoch: 1_000, hangs: false, answer };
   const authority = createKeyAuthority({
     read: async () => {
       state.reads++;
+      if (state.hangs) return new Promise(() => undefined);
       return state.answer();
     },
     clock: { now: () => state.at },
     now: () => state.epoch,
+    answerLimitMs: 1000,
   });
   return { state, ask: (given = secret, name = id) => authority({ id: name, secret: given }) };
 }
@@ -31,7 +33,7 @@ test("a key's holder is who its grant says, and shares cached answers with nobod
     ...{ scope: 'acme', account: `key:${id}`, limits: undefined },
   });
   const shared = underTest(() => ({ ...stored, grant: { ...grant, scope: 'everybody' } }));
-  assert.equal((await shared.ask()).scope, 'everybody');
+  assert.equal((await shared.ask()).scope, '~everybody');
 });
 
 test('unknown, revoked and wrong keys are refused in the same words', async () => {
@@ -84,6 +86,17 @@ test('while Redis is away known keys are believed for a minute, and unknown ones
   await assert.rejects(ask(secret, 'fedcba9876543210'), /stream_unavailable/);
   state.at = 60_000;
   await assert.rejects(ask(), /stream_unavailable/);
+});
+
+test('a store that hangs keeps nobody waiting whose key is known', async () => {
+  const { state, ask } = underTest();
+  await ask();
+  state.at = 2000;
+  state.hangs = true;
+  assert.equal((await ask()).tenant, 'acme');
+  const asked = state.reads;
+  for (let i = 0; i < 100; i++) await ask();
+  assert.equal(state.reads, asked);
 });
 
 test('a guesser neither fills the memory nor asks the store twice for one guess', async () => {

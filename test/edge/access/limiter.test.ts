@@ -15,14 +15,16 @@ const whole: Spent = { how: 'spent', pictures: 3, fullInMs: 500, picturesToday: 
 
 /** A limiter whose store answers as a test says, on a clock that it moves. */
 function underTest(answer: () => Promise<Spent> = () => Promise.resolve(whole)) {
-  const state = { at: 0, asked: [] as Spending[], ended: [] as string[], answer };
+  const state = { at: 0, asked: [] as Spending[], ended: [] as string[], endsFail: false, local: 0, answer };
   const limiter = createLimiter({
-    ...{ tiers, clock: { now: () => state.at }, longestMs: 60_000 },
+    ...{ tiers, clock: { now: () => state.at }, longestMs: 60_000, answerLimitMs: 1000 },
+    onLocal: () => state.local++,
     spend: (spending) => {
       state.asked.push(spending);
       return state.answer();
     },
     endSpending: async (_account, requestId) => {
+      if (state.endsFail) throw new Error('away');
       state.ended.push(requestId);
     },
   });
@@ -41,7 +43,9 @@ async function refusal(limiter: ReturnType<typeof underTest>['limiter'], princip
 
 test("a key's own limits replace its tier's, one by one", () => {
   assert.deepEqual(limitsOf(tiers, caller({ burst: 9 })), { perSecond: 2, burst: 9, perDay: 100 });
-  assert.deepEqual(limitsOf(tiers, { ...caller(), tier: 'unheard-of' }), {});
+  for (const tier of ['unheard-of', 'constructor']) {
+    assert.throws(() => limitsOf(tiers, { ...caller(), tier }), /permission_missing/);
+  }
 });
 
 test('what is left is told in the fields of the IETF draft', async () => {
@@ -67,10 +71,9 @@ test('each limit is refused by its own code, with the time to come back in whole
   }
 });
 
-test('who has no account, or no limits, is asked about nowhere', async () => {
+test('who has no account is asked about nowhere', async () => {
   const { state, limiter } = underTest();
   assert.deepEqual((await limiter.pay({ ...caller(), account: undefined }, 1)).fields, {});
-  assert.deepEqual((await limiter.pay({ ...caller(), tier: 'unheard-of' }, 1)).fields, {});
   assert.equal(state.asked.length, 0);
 });
 
@@ -98,4 +101,27 @@ test('while Redis is away this edge holds the rate by itself, and asks again aft
   state.answer = () => Promise.resolve(whole);
   assert.notDeepEqual((await limiter.pay(caller(), 1)).fields, {});
   assert.equal(state.asked.length, 2);
+});
+
+test('what Redis could not be told has ended is told with the next request', async () => {
+  const { state, limiter } = underTest();
+  const first = await limiter.pay(caller({ atOnce: 5 }), 1);
+  state.endsFail = true;
+  first.end();
+  await Promise.resolve();
+  state.endsFail = false;
+  await limiter.pay(caller({ atOnce: 5 }), 1);
+  assert.deepEqual(state.ended, [state.asked[0]?.requestId]);
+});
+
+test('a request that was counted here because Redis was late is not under way there for ever', async () => {
+  let answer: (spent: Spent) => void = () => undefined;
+  const late = new Promise<Spent>((resolve) => (answer = resolve));
+  const { state, limiter } = underTest(() => late);
+  await limiter.pay(caller({ atOnce: 5 }), 1);
+  assert.deepEqual([state.local, state.ended], [1, []]);
+  answer(whole);
+  await late;
+  await Promise.resolve();
+  assert.deepEqual(state.ended, [state.asked[0]?.requestId]);
 });

@@ -7,7 +7,8 @@ import { createTokenAuthority } from '../../../edge/access/token-authority.js';
 import { listen } from '../../../infra/process/listen.js';
 
 const secret = 'a secret of thirty-two characters';
-const bySecret = createTokenAuthority({ secret, issuer: 'https://login.test', audience: 'sampan' });
+const clock = { ms: 0, now: () => clock.ms };
+const bySecret = createTokenAuthority({ secret, issuer: 'https://login.test', audience: 'sampan' }, clock);
 const claims = { tenant: 'acme', tier: 'standard', scope: 'openid predict tasks', models: ['coco'] };
 
 interface Wanted {
@@ -101,7 +102,7 @@ const signedBy = (key: CryptoKey, kid: string, wanted: Wanted = {}) =>
 test('tokens are verified by the public keys at a URL, fetched once for many', async () => {
   const { state, url, add } = await keyServer();
   const { privateKey } = await add('one');
-  const byKeys = createTokenAuthority({ jwksUrl: url });
+  const byKeys = createTokenAuthority({ jwksUrl: url }, clock);
   const token = await signedBy(privateKey, 'one');
   for (let i = 0; i < 5; i++) assert.equal((await byKeys(token)).tenant, 'acme');
   assert.equal(state.requests, 1);
@@ -111,7 +112,7 @@ test('tokens are verified by the public keys at a URL, fetched once for many', a
 test('a public key is never taken for a secret', async () => {
   const { url, add } = await keyServer();
   const { publicKey } = await add('one');
-  const byKeys = createTokenAuthority({ jwksUrl: url });
+  const byKeys = createTokenAuthority({ jwksUrl: url }, clock);
   const confused = forged({ alg: 'HS256', kid: 'one' }, await exportSPKI(publicKey));
   await assert.rejects(byKeys(confused), /credentials_invalid/);
   await assert.rejects(byKeys(forged({ alg: 'none', kid: 'one' })), /credentials_invalid/);
@@ -121,8 +122,22 @@ test('while keys cannot be fetched nobody is let in, and told that it is not the
   const { state, url, add } = await keyServer();
   const { privateKey } = await add('one');
   state.status = 500;
-  const byKeys = createTokenAuthority({ jwksUrl: url });
+  const byKeys = createTokenAuthority({ jwksUrl: url }, clock);
   await assert.rejects(byKeys(await signedBy(privateKey, 'one')), /tokens_unverifiable/);
+  const { requests } = state;
+  await assert.rejects(byKeys(await signedBy(privateKey, 'one')), /tokens_unverifiable/);
+  assert.equal(state.requests, requests, 'strangers must not make it ask for each token');
   state.status = 200;
+  clock.ms += 10_000;
   assert.equal((await byKeys(await signedBy(privateKey, 'one'))).tenant, 'acme');
+});
+
+test('after a rotation tokens that do not name their key are tried with each', async () => {
+  const { url, add } = await keyServer();
+  const pairs = [await add('one'), await add('two')];
+  const byKeys = createTokenAuthority({ jwksUrl: url }, clock);
+  const nameless = (key: CryptoKey) => unsigned().setProtectedHeader({ alg: 'RS256' }).sign(key);
+  for (const { privateKey } of pairs) assert.equal((await byKeys(await nameless(privateKey))).tenant, 'acme');
+  const { privateKey: stranger } = await generateKeyPair('RS256');
+  await assert.rejects(byKeys(await nameless(stranger)), /credentials_invalid/);
 });

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { picture } from '../../pictures.js';
-import { startGenerator, type Generator } from '../http/start-generator.js';
-import { tracingOnePercent, type Part, type Surroundings } from '../surroundings.js';
+import { picture } from '../pictures.js';
+import { startGenerator, type Generator } from './http/start-generator.js';
+import { tracingOnePercent, type Part, type Surroundings } from './surroundings.js';
 
 type Environment = Readonly<Record<string, string>>;
 
