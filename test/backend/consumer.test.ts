@@ -35,7 +35,14 @@ function consume(t: TestContext, model: SimulatedModel, changes: Partial<Consume
 const send = async (count: number, name = 'image') => {
   for (let i = 0; i < count; i++) await enqueueOne(client, enqueueRequest({ image: Buffer.from(`${name} ${i}`) }));
 };
-const leftOver = async () => [await client.xlen(toyStream), (await pending(client)).length];
+/** After a flush there is no group until the consumer makes it again: then what is held is not known yet. */
+const leftOver = async () => [
+  await client.xlen(toyStream),
+  await pending(client).then(
+    (rows) => rows.length,
+    () => -1,
+  ),
+];
 const nothing = ([entries, held]: number[]) => entries === 0 && held === 0;
 const toy = { name: 'toy', batch: { simulated: { max: 8, maxWaitMs: 0 } } };
 
