@@ -69,12 +69,7 @@ function entriesOf(reply: unknown): readonly RawEntry[] {
     const [stream, entries] = listOf(part);
     return listOf(entries).map((entry) => {
       const [entryId, fields] = listOf(entry);
-      // An entry that was deleted has no fields.
-      return {
-        stream: textOf(stream),
-        entryId: textOf(entryId),
-        fields: fields === null ? [] : listOf(fields).map(textOf),
-      };
+      return { stream: textOf(stream), entryId: textOf(entryId), fields: listOf(fields).map(textOf) };
     });
   });
 }

@@ -30,10 +30,15 @@ const entrySchema = z.strictObject({
 /** The one field of an entry. */
 const field = 'task';
 
-/** An entry as its stream keeps it, in the field `task`. */
-export function encodeEntry({ taskId, spec, timeLeftMs, traceparent }: Entry): string {
+/**
+ * An entry as its stream keeps it, in the field `task`.
+ * @param sha256 that of the spec, by shortSha256, where the caller needs it too
+ */
+export function encodeEntry(
+  { taskId, spec, timeLeftMs, traceparent }: Entry,
+  sha256 = shortSha256(spec.sha256),
+): string {
   const { v, version, md5, params, scope, tenant, tier, lane, bytes } = spec;
-  const sha256 = shortSha256(spec.sha256);
   const stored = { version, md5, sha256, params, scope, tenant, tier, lane, bytes };
   return JSON.stringify({ v, id: taskId, timeLeftMs, trace: traceparent, spec: stored } satisfies Stored);
 }
@@ -63,7 +68,7 @@ export function decodeEntry(fields: readonly string[]): Decoded<Entry> {
 
 function specOf(id: string, stored: z.infer<typeof storedSpecSchema>): TaskSpec {
   const { version, md5, params, scope, tenant, tier, lane, bytes } = stored;
-  const model = parseTaskId(id)?.model ?? '';
+  const model = id.slice(0, id.indexOf('.'));
   const sha256 = Buffer.from(stored.sha256, 'base64url').toString('hex');
   return { v: taskFormat, model, version, md5, sha256, params, scope, tenant, tier, lane, bytes };
 }

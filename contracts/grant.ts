@@ -1,13 +1,10 @@
 import * as z from 'zod';
 import { modelNameSchema } from './model.js';
-import { tenantSchema } from './task.js';
+import { tenantSchema, tierSchema } from './task.js';
 
 /** What a caller may do: ask models, look after its tasks, or look after the system. */
 export const permissionSchema = z.enum(['predict', 'tasks', 'ops']);
 export type Permission = z.infer<typeof permissionSchema>;
-
-/** A tier's name: which limits hold for its callers. */
-export const tierSchema = z.string().regex(/^[a-z0-9-]{1,32}$/, 'a tier is 1 to 32 of a-z, 0-9 and -');
 
 /** Limits of one caller; what is left out is not limited. */
 export const limitsSchema = z.strictObject({

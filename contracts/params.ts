@@ -84,18 +84,12 @@ function definedOnly(params: Params): Params {
   return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== undefined));
 }
 
-const spellings = new WeakMap<Params, string>();
-
 /** One spelling for equal parameters: sorted `name=value` pairs joined by `&`; part of the cache key. */
 export function canonicalParams(params: Params): string {
-  const known = spellings.get(params);
-  if (known !== undefined) return known;
-  const spelling = Object.entries(numbersOf(params))
+  return Object.entries(numbersOf(params))
     .map(([name, value]) => `${name}=${value}`)
     .sort()
     .join('&');
-  spellings.set(params, spelling);
-  return spelling;
 }
 
 /** The parameters that a task has, as they travel with it. */

@@ -10,6 +10,8 @@ export type Lane = z.infer<typeof laneSchema>;
 
 /** Tenants and scopes stand in keys and in lines that scripts split at spaces. */
 export const tenantSchema = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/);
+/** Which limits hold for a caller. */
+export const tierSchema = z.string().regex(/^[a-z0-9-]{1,32}$/, 'a tier is 1 to 32 of a-z, 0-9 and -');
 /** A tenant's own, or, with ~, one that several share by choice: no tenant can have its name. */
 export const scopeSchema = z.string().regex(/^~?[A-Za-z0-9_-]{1,64}$/);
 export const md5Schema = z.string().regex(/^[0-9a-f]{32}$/, 'an MD5 is 32 lower-case hexadecimal digits');
@@ -27,7 +29,7 @@ export const taskSpecSchema = z.strictObject({
   /** Who may be answered from the cache with this task's result. */
   scope: scopeSchema,
   tenant: tenantSchema,
-  tier: z.string().min(1).max(32),
+  tier: tierSchema,
   lane: laneSchema,
   /** Length of the encoded image. */
   bytes: z.int().positive(),

@@ -76,6 +76,8 @@ interface Connections {
   readonly client: Redis;
   /** Undefined where the cache is switched off. */
   readonly cache: Redis | undefined;
+  /** For keys and limits; undefined where everybody is let in. */
+  readonly access: Redis | undefined;
 }
 
 async function connect(config: EdgeConfig, logger: Logger, undo: Undo): Promise<Connections> {
@@ -85,12 +87,15 @@ async function connect(config: EdgeConfig, logger: Logger, undo: Undo): Promise<
   };
   const client = kept(defineScripts(connectCommands(config.redisUrl, { name: 'edge-commands', logger })));
   const cache = config.cache ? kept(connectCache(config.cacheRedisUrl, { name: 'edge-cache', logger })) : undefined;
-  await untilReady(client, redisStartMs);
+  const access = config.auth
+    ? kept(defineScripts(connectCommands(config.redisUrl, { name: 'edge-access', logger })))
+    : undefined;
+  await Promise.all([client, ...(access ? [access] : [])].map((one) => untilReady(one, redisStartMs)));
   await checkStreamRole(client);
   if (cache?.status === 'ready' && (await sameServer(client, cache))) {
     logger.warn('one server plays both roles: cached answers are bounded only by their time to live');
   }
-  return { client, cache };
+  return { client, cache, access };
 }
 
 interface Parts {
@@ -102,7 +107,7 @@ interface Parts {
 
 async function assemble(config: EdgeConfig, log: Logger, parts: Parts): Promise<EdgeDeps> {
   const { edge, telemetry, undo } = parts;
-  const { client, cache } = parts.connections;
+  const { client, cache, access } = parts.connections;
   const { now } = clock;
   const metrics = createEdgeMetrics(telemetry.meter);
   const accessLog = createAccessLog(recordWriter(log, 'request'), setImmediate);
@@ -118,7 +123,7 @@ async function assemble(config: EdgeConfig, log: Logger, parts: Parts): Promise<
   const producer = createProducer({ client, edge, limits, tasksPerSecond, nextTurn: setImmediate });
   return {
     ...{ config, clock, models, metrics },
-    ...openAccess(config, accessClient(config, log, undo), { clock, metrics }),
+    ...openAccess(config, access, { clock, metrics }),
     usage,
     readBody: readNodeBody,
     clientAddress: (c) => nodeBindings(c).incoming.socket.remoteAddress ?? '',
@@ -129,14 +134,6 @@ async function assemble(config: EdgeConfig, log: Logger, parts: Parts): Promise<
     reportError: (error, requestId) => log.error({ err: error, requestId }, 'a request failed for a reason unforeseen'),
     ready: () => askReady(client),
   };
-}
-
-/** Keys and limits have a connection of their own, where there are any. */
-function accessClient(config: EdgeConfig, logger: Logger, undo: Undo): Redis | undefined {
-  if (!config.auth) return undefined;
-  const client = defineScripts(connectCommands(config.redisUrl, { name: 'edge-access', logger }));
-  undo.push(() => client.disconnect());
-  return client;
 }
 
 /** Writes what tenants used about every second, and at the end. */

@@ -1,4 +1,5 @@
 import { Failure, failures } from '../contracts/failure.js';
+import { mayAsk } from './access/authorise.js';
 import type { EdgeDeps } from './deps.js';
 import type { EdgeContext, RequestState } from './request.js';
 import { respond } from './respond.js';
@@ -40,8 +41,8 @@ export function problem(
 }
 
 /** Models that the caller may know of. */
-function namesFor(deps: EdgeDeps, { allowed }: RequestState): readonly string[] {
-  return [...deps.models.catalogue().keys()].filter((name) => allowed?.includes(name) ?? true);
+function namesFor(deps: EdgeDeps, { principal }: RequestState): readonly string[] {
+  return [...deps.models.catalogue().keys()].filter((name) => mayAsk(principal, name));
 }
 
 function coded(error: unknown): Failure {

@@ -1,5 +1,6 @@
 import type { Context } from 'hono';
 import type { Paid } from './access/limiter.js';
+import type { Principal } from './access/principal.js';
 import type { RequestTrace } from './telemetry.js';
 
 /** What becomes known about a request on its way; read by the log, the metrics and the trace when it ends. */
@@ -10,9 +11,8 @@ export interface RequestState {
   /** Pattern of the route, never the path itself. */
   readonly endpoint: string;
   cache: 'none' | 'hit' | 'miss' | 'joined';
-  tenant?: string;
-  /** Names of the models that the caller may ask; undefined for all. */
-  allowed?: readonly string[] | undefined;
+  /** Who asks, once that is known. */
+  principal?: Principal;
   /** Set where the caller's limits allowed the request. */
   paid?: Paid;
   /** Only a name that is in the catalogue. */

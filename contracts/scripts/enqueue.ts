@@ -74,8 +74,9 @@ export async function enqueue(
     const timeLeftMs = Math.max(0, Math.ceil(task.timeLeftMs));
     images.push(keys.image(id), image);
     keyList.push(keys.task(id), keys.image(id), keys.result(id));
-    argumentList.push(id, shortSha256(spec.sha256), task.work, spec.tenant, image.length, timeLeftMs);
-    argumentList.push(encodeEntry({ taskId: id, spec, timeLeftMs, traceparent: task.traceparent }));
+    const sha256 = shortSha256(spec.sha256);
+    argumentList.push(id, sha256, task.work, spec.tenant, image.length, timeLeftMs);
+    argumentList.push(encodeEntry({ taskId: id, spec, timeLeftMs, traceparent: task.traceparent }, sha256));
   }
   const replies = await transaction(client, images, [keyList.length, ...keyList, ...argumentList]);
   if (replies.length !== tasks.length) throw new Error('the script enqueue answered for other tasks');

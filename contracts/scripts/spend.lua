@@ -4,7 +4,7 @@
 --
 -- KEYS 1 account (hash)    2 requests under way (sorted set, by the time they are forgotten at)
 -- ARGV 1 price in pictures    2 microseconds a picture    3 burst in pictures    4 pictures a day    5 requests at once
---      6 name of the request ('' where it is not to be counted as under way)
+--      6 name of the request
 --      7 milliseconds after which it is forgotten, should it never end
 --      8 now in microseconds; '' takes the server's clock
 --
@@ -23,11 +23,9 @@ local dayMicros = 86400000000
 local today = math.floor(now / dayMicros)
 local untilTomorrow = math.ceil(((today + 1) * dayMicros - now) / 1000)
 
-local underWay = 0
 if atOnce > 0 then
   redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', string.format('%.0f', now / 1000))
-  underWay = redis.call('ZCARD', KEYS[2])
-  if underWay >= atOnce then return 'at-once 0' end
+  if redis.call('ZCARD', KEYS[2]) >= atOnce then return 'at-once 0' end
 end
 
 local account = redis.call('HMGET', KEYS[1], 'full', 'day', 'spent')
@@ -44,7 +42,7 @@ end
 
 redis.call('HSET', KEYS[1], 'full', string.format('%.0f', full), 'day', today, 'spent', spent + price)
 redis.call('PEXPIRE', KEYS[1], untilTomorrow + math.ceil((full - now) / 1000) + 60000)
-if atOnce > 0 and ARGV[6] ~= '' then
+if atOnce > 0 then
   redis.call('ZADD', KEYS[2], string.format('%.0f', now / 1000 + ARGV[7]), ARGV[6])
   -- Edges may allow for different times.
   if redis.call('PTTL', KEYS[2]) < tonumber(ARGV[7]) then redis.call('PEXPIRE', KEYS[2], ARGV[7]) end

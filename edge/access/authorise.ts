@@ -15,9 +15,14 @@ export function permit({ permissions }: Principal, needed: Permission): void {
  * Whether a caller may ask a model; asked before it is looked up, so that nobody learns of other models.
  * @throws Failure model_not_allowed
  */
-export function permitModel({ models }: Principal, name: string): void {
-  if (models === undefined || models.includes(name)) return;
-  throw new Failure('model_not_allowed', `the credentials are for ${list(models)}`);
+export function permitModel(principal: Principal, name: string): void {
+  if (mayAsk(principal, name)) return;
+  throw new Failure('model_not_allowed', `the credentials are for ${list(principal.models ?? [])}`);
+}
+
+/** Whether a caller may ask a model, and learn of it. Whoever is not known yet learns of all. */
+export function mayAsk(principal: Principal | undefined, name: string): boolean {
+  return principal?.models?.includes(name) ?? true;
 }
 
 function list(names: readonly string[]): string {

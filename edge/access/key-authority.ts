@@ -59,12 +59,12 @@ export function createKeyAuthority({ read, clock, now, answerLimitMs }: KeyAutho
   };
   const find = async (id: string): Promise<ApiKey | undefined> => {
     const known = remembered.get(id);
-    const now = clock.now();
-    if (known && now - known.readAt < believedMs) return known.key;
+    const askedAt = clock.now();
+    if (known && askedAt - known.readAt < believedMs) return known.key;
     // While the store does not answer, a key that is known does not wait for it each time.
-    if (known && now < askAgainAt && now - known.readAt < believedLongestMs) return known.key;
+    if (known && askedAt < askAgainAt && askedAt - known.readAt < believedLongestMs) return known.key;
     try {
-      return remember(id, await within(answerLimitMs, readOnce(id)), now);
+      return remember(id, await within(answerLimitMs, readOnce(id)), askedAt);
     } catch (error) {
       askAgainAt = clock.now() + restMs;
       if (known && clock.now() - known.readAt < believedLongestMs) return known.key;

@@ -11,7 +11,8 @@ import { createTokenAuthority, type TokenTrust } from './token-authority.js';
 
 /**
  * Who may, and how much: as configured.
- * @param client undefined where everybody is let in; else a connection that does nothing else: pictures on their way must not hold up who asks
+ * @param client undefined where everybody is let in; else a connection that does nothing else: pictures on their way
+ * must not hold up who asks
  */
 export function openAccess(
   config: EdgeConfig,

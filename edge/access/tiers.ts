@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { Failure } from '../../contracts/failure.js';
-import { limitsSchema, tierSchema, type Limits } from '../../contracts/grant.js';
+import { limitsSchema, type Limits } from '../../contracts/grant.js';
+import { tierSchema } from '../../contracts/task.js';
 import type { Principal } from './principal.js';
 
 /** What holds for callers of each tier. */

@@ -1,18 +1,10 @@
-import {
-  createLocalJWKSet,
-  createRemoteJWKSet,
-  errors,
-  jwtVerify,
-  type JWTPayload,
-  type JWTVerifyGetKey,
-  type JWTVerifyOptions,
-  type JWTVerifyResult,
-} from 'jose';
+import { errors, jwtVerify, type JWTPayload, type JWTVerifyOptions } from 'jose';
 import * as z from 'zod';
 import { Failure } from '../../contracts/failure.js';
 import { grantSchema } from '../../contracts/grant.js';
 import type { Clock } from '../deps.js';
 import { principalOf, type Principal } from './principal.js';
+import { isOfToken, verifierByKeysAt, type Verify } from './public-keys.js';
 
 /** How tokens are checked: with one secret that both sides have, or with the public keys at a URL. */
 export type TokenTrust = ({ readonly secret: string } | { readonly jwksUrl: string }) & {
@@ -32,12 +24,6 @@ const publicKeyAlgorithms = ['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA'];
 
 /** Seconds by which the issuer's clock may differ. */
 const clockTolerance = 5;
-/** Milliseconds: keys are fetched again when they are that old, or when a token names another, but not more often. */
-const jwksAges = { cacheMaxAge: 600_000, cooldownDuration: 10_000, timeoutDuration: 3_000 };
-
-/** Milliseconds for which known keys are used while none can be fetched. */
-const bridgedMs = 3_600_000;
-
 /** What is read of a token beside exp, nbf, iss and aud: the grant, with OAuth's spelling of permissions. */
 const claimsSchema = z.object({
   sub: z.string().min(1).max(256),
@@ -64,64 +50,12 @@ export function createTokenAuthority(trust: TokenTrust, clock: Clock): TokenAuth
   };
 }
 
-function verifierOf(
-  trust: TokenTrust,
-  options: JWTVerifyOptions,
-  clock: Clock,
-): (token: string) => Promise<JWTVerifyResult> {
+function verifierOf(trust: TokenTrust, options: JWTVerifyOptions, clock: Clock): Verify {
   if ('secret' in trust) {
     const secret = new TextEncoder().encode(trust.secret);
     return (token) => jwtVerify(token, secret, { ...options, algorithms: secretAlgorithms });
   }
-  const keys = createRemoteJWKSet(new URL(trust.jwksUrl), jwksAges);
-  return bridging(keys, clock, (token, from) =>
-    verifyByAny(token, from, { ...options, algorithms: publicKeyAlgorithms }),
-  );
-}
-
-type Verify = (token: string, from: JWTVerifyGetKey) => Promise<JWTVerifyResult>;
-
-/** A token that does not name its key is tried with each that would do, as after a rotation there are two. */
-async function verifyByAny(token: string, from: JWTVerifyGetKey, options: JWTVerifyOptions): Promise<JWTVerifyResult> {
-  try {
-    return await jwtVerify(token, from, options);
-  } catch (error) {
-    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
-    for await (const key of error) {
-      const verified = await jwtVerify(token, key, options).catch((reason: unknown) => {
-        if (reason instanceof errors.JWSSignatureVerificationFailed) return undefined;
-        throw reason;
-      });
-      if (verified) return verified;
-    }
-    throw new errors.JWSSignatureVerificationFailed();
-  }
-}
-
-/** While keys cannot be fetched, those that were known do for an hour, and the fetch is not tried for each token. */
-function bridging(
-  keys: ReturnType<typeof createRemoteJWKSet>,
-  clock: Clock,
-  verify: Verify,
-): (token: string) => Promise<JWTVerifyResult> {
-  let [fetchedAt, failedAt] = [-Infinity, -Infinity];
-  const byKnown = (token: string, error: unknown) => {
-    const known = keys.jwks();
-    if (!known || clock.now() - fetchedAt > bridgedMs) throw error;
-    return verify(token, createLocalJWKSet(known));
-  };
-  return async (token) => {
-    if (clock.now() - failedAt < jwksAges.cooldownDuration && !keys.fresh) return byKnown(token, new Error('resting'));
-    try {
-      const verified = await verify(token, keys);
-      if (keys.fresh) fetchedAt = clock.now();
-      return verified;
-    } catch (error) {
-      if (isOfToken(error)) throw error;
-      failedAt = clock.now();
-      return byKnown(token, error);
-    }
-  };
+  return verifierByKeysAt(trust.jwksUrl, { ...options, algorithms: publicKeyAlgorithms }, clock);
 }
 
 function holderOf(payload: JWTPayload): Principal {
@@ -146,12 +80,4 @@ function refusal(error: unknown): Failure {
   return new Failure('tokens_unverifiable', 'the keys that tokens are verified with cannot be fetched', {
     cause: error,
   });
-}
-
-/** What is wrong with the token itself, as against what is wrong with fetching keys. */
-function isOfToken(error: unknown): boolean {
-  return [
-    ...[errors.JWTInvalid, errors.JWTClaimValidationFailed, errors.JWSInvalid, errors.JWSSignatureVerificationFailed],
-    ...[errors.JOSEAlgNotAllowed, errors.JOSENotSupported, errors.JWKSNoMatchingKey, errors.JWTExpired],
-  ].some((kind) => error instanceof kind);
 }

@@ -44,7 +44,8 @@ function begin(deps: EdgeDeps, c: EdgeContext, endpoint: string): RequestState {
 }
 
 function end(deps: EdgeDeps, c: EdgeContext, request: RequestState, status: number): void {
-  const { requestId, trace, endpoint, cache, tenant, model, bytes, pixels, code, paid } = request;
+  const { requestId, trace, endpoint, cache, principal, model, bytes, pixels, code, paid } = request;
+  const tenant = principal?.tenant;
   paid?.end();
   const ms = deps.clock.now() - request.startedAt;
   deps.metrics.apiLatency.record(ms / 1000, { endpoint, status, cache });

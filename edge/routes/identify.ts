@@ -7,9 +7,7 @@ import type { EdgeContext } from '../request.js';
 /** Who asks; noted for the log. @throws Failure of the kinds credentials_… */
 export async function identify(deps: EdgeDeps, c: EdgeContext): Promise<Principal> {
   const principal = await deps.authenticate(c);
-  const request = c.get('request');
-  request.tenant = principal.tenant;
-  request.allowed = principal.models;
+  c.get('request').principal = principal;
   return principal;
 }
 

@@ -1,6 +1,6 @@
 import type { ModelManifest } from '../../contracts/model.js';
 import { parseParams } from '../../contracts/params.js';
-import { permitModel } from '../access/authorise.js';
+import { mayAsk, permitModel } from '../access/authorise.js';
 import type { EdgeDeps } from '../deps.js';
 import { findModel } from '../models.js';
 import type { Handle } from '../request.js';
@@ -10,9 +10,9 @@ import { identify } from './identify.js';
 /** `GET /v1/models`: what can be asked here. */
 export function listModels(deps: EdgeDeps): Handle {
   return async (c) => {
-    const { models: allowed } = await identify(deps, c);
+    const principal = await identify(deps, c);
     if (deps.models.catalogue().size === 0) await deps.models.refresh();
-    const known = [...deps.models.catalogue().values()].filter(({ name }) => allowed?.includes(name) ?? true);
+    const known = [...deps.models.catalogue().values()].filter(({ name }) => mayAsk(principal, name));
     const models = known.map((manifest) => summary(deps, manifest));
     return respondJson(c, 200, { models });
   };

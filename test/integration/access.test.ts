@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { createHmac } from 'node:crypto';
-import { before, test } from 'node:test';
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo } from 'node:net';
+import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { simulatedModel } from '../../backend/model/simulated-model.js';
@@ -49,6 +51,28 @@ test('a key made by an operator lets its holder in, by either header, and withou
   assert.deepEqual([code, headers.get('www-authenticate')], ['credentials_missing', 'Bearer realm="sampan"']);
 });
 
+test('an edge says that it listens only when it can look keys up', async () => {
+  const names = async () => (String(await system.stream.client('LIST')).match(/name=edge-access\b/g) ?? []).length;
+  const before = await names();
+  // The second connection that an edge opens is the one for keys.
+  let made = 0;
+  const slow = createServer((client) => {
+    setTimeout(
+      () => {
+        const upstream = connect(Number(new URL(system.env['REDIS_URL'] ?? '').port), '127.0.0.1');
+        for (const socket of [client, upstream]) socket.on('error', () => undefined);
+        client.pipe(upstream).pipe(client);
+      },
+      ++made === 2 ? 1000 : 0,
+    );
+  });
+  await once(slow.listen(0, '127.0.0.1'), 'listening');
+  after(() => slow.close());
+  const { port } = slow.address() as AddressInfo;
+  await system.edge({ SAMPAN_AUTH: 'on', REDIS_URL: `redis://127.0.0.1:${String(port)}` });
+  assert.equal(await names(), before + 1);
+});
+
 test('health needs no key', async () => {
   for (const path of ['healthz', 'readyz']) assert.equal((await fetch(`${url}/${path}`)).status, 200);
 });
@@ -75,6 +99,10 @@ test('a key for one model neither asks nor sees another, whether there is one or
     assert.equal((await predict(key, picture('access'), model)).code, 'model_not_allowed');
     assert.equal((await ask(model, { headers: key })).code, 'model_not_allowed');
   }
+  const absent = bearer(await keyFor('acme', '--models', 'absent,open'));
+  const { code, body } = await predict(absent, picture('access'), 'absent');
+  assert.deepEqual([code, body['models']], ['model_not_found', ['open']]);
+  assert.doesNotMatch(JSON.stringify(body), /closed/);
   const listed = await fetch(`${url}/v1/models`, { headers: key });
   const { models }: { readonly models: readonly { readonly name: string }[] } = JSON.parse(await listed.text());
   assert.deepEqual(

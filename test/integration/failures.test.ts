@@ -6,10 +6,8 @@ import { before, test } from 'node:test';
 import { createLatch } from '../../backend/model/latch.js';
 import { decodeImage } from '../../backend/model/preprocess.js';
 import { simulatedManifest, simulatedModel } from '../../backend/model/simulated-model.js';
-import { createApiKey } from '../../contracts/api-key.js';
 import { publishModels } from '../../contracts/catalogue.js';
 import { failures, isFailureCode, type FailureCode } from '../../contracts/failure.js';
-import type { Grant } from '../../contracts/grant.js';
 import { partitionKeys } from '../../contracts/keys.js';
 import { register, type Registration } from '../../contracts/register.js';
 import { encodeResult } from '../../contracts/result.js';
@@ -19,6 +17,7 @@ import { scrape } from '../exposition.js';
 import { picture } from '../pictures.js';
 import { testRedis } from '../redis.js';
 import { deliver } from '../tasks.js';
+import { accessFailures, type Answer } from './access-failures.js';
 import { servedBy, testSystem, until } from './system.js';
 
 const system = await testSystem();
@@ -60,12 +59,6 @@ before(async () => {
   // The real consumer of `aged` holds version 1.
   await pretend(stream, 'by-hand', [...unserved, { name: 'aged', version: '2' }]);
 });
-
-interface Answer {
-  readonly status: number;
-  readonly headers: Headers;
-  readonly text: string;
-}
 
 async function ask(path: string, init: RequestInit = {}, base = url): Promise<Answer> {
   const response = await fetch(`${base}${path}`, init);
@@ -122,28 +115,6 @@ async function fated(model: string, timeoutMs: number, fate: (taskId: string) =>
   return asked;
 }
 
-interface WantedKey {
-  readonly grant?: Partial<Grant>;
-  readonly expiresAt?: number;
-}
-
-const keyOf = ({ grant, expiresAt }: WantedKey) =>
-  createApiKey(stream, {
-    grant: { tenant: 'acme', tier: 'free', permissions: ['predict'], ...grant },
-    ...{ label: '', expiresAt },
-  });
-
-async function withKey(wanted: WantedKey): Promise<Answer> {
-  return predict('plain', picture('p'), { 'x-api-key': await keyOf(wanted) }, guarded);
-}
-
-/** The answer to the second of two requests by one key. */
-async function secondOf(grant: Partial<Grant>): Promise<Answer> {
-  const headers = { 'x-api-key': await keyOf({ grant }) };
-  assert.equal((await predict('plain', picture('p'), headers, guarded)).status, 200);
-  return predict('plain', picture('p'), headers, guarded);
-}
-
 /** How each failure comes about; a code without a way does not compile. */
 const ways: Record<FailureCode, () => Promise<Answer | undefined>> = {
   invalid_params: () => ask('/v1/models/plain/predict?top=1e3', { method: 'POST', body: picture('p') }),
@@ -197,33 +168,7 @@ const ways: Record<FailureCode, () => Promise<Answer | undefined>> = {
     }),
   no_live_consumer: () => predict('idle'),
   model_version_gone: () => predict('aged', picture('aged'), { 'x-timeout-ms': '30000' }),
-  credentials_missing: () => ask('/v1/models', {}, guarded),
-  credentials_invalid: () => ask('/v1/models', { headers: { 'x-api-key': 'sampan_0000' } }, guarded),
-  credentials_expired: () => withKey({ expiresAt: Date.now() - 1 }),
-  permission_missing: () => withKey({ grant: { permissions: ['ops'] } }),
-  model_not_allowed: () => withKey({ grant: { models: ['aged'] } }),
-  rate_limited: () => secondOf({ limits: { perSecond: 0.01, burst: 1 } }),
-  quota_exhausted: () => secondOf({ limits: { perDay: 1 } }),
-  too_many_at_once: async () => {
-    latch.hold();
-    const key = await keyOf({ grant: { limits: { atOnce: 1 } } });
-    const first = predict('latched', picture('held'), { 'x-api-key': key }, guarded);
-    await latch.arrived();
-    const second = await predict('latched', picture('not held'), { 'x-api-key': key }, guarded);
-    latch.release();
-    assert.equal((await first).status, 200);
-    return second;
-  },
-  tokens_unverifiable: async () => {
-    const { url: trusting } = await system.edge({
-      SAMPAN_AUTH: 'on',
-      SAMPAN_JWT_AUDIENCE: 'us',
-      SAMPAN_JWKS_URL: 'http://127.0.0.1:1/keys',
-    });
-    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
-    const token = `${part({ alg: 'RS256', kid: 'one' })}.${part({ sub: 'me' })}.c2lnbmVk`;
-    return predict('plain', picture('p'), { authorization: `Bearer ${token}` }, trusting);
-  },
+  ...accessFailures({ stream, latch, edge: system.edge, guarded: () => guarded, ask, predict }),
   overloaded: async () => {
     const { url: narrow } = await system.edge({ SAMPAN_MAX_TASKS: '1' });
     latch.hold();

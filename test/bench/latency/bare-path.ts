@@ -7,12 +7,15 @@ import { createHash, randomUUID } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { Redis } from 'ioredis';
+import * as z from 'zod';
 import { parseParams } from '../../../contracts/params.js';
 import { findModels, loadModel } from '../../../backend/model/load.js';
 import { openDevice } from '../../../backend/model/session.js';
 import { growHeapFreely } from '../../../infra/process/heap.js';
 import { listen } from '../../../infra/process/listen.js';
-import { barePathSettings } from './bare-path-settings.js';
+
+/** Which model the worker runs, and on how many threads. */
+const settingsSchema = z.strictObject({ modelDir: z.string(), model: z.string(), threads: z.int().min(1) });
 
 const [stream, group, replies] = ['bare:tasks', 'bare', 'bare:replies'];
 const [role, streamUrl = '', cacheUrl = '', settings = '{}'] = process.argv.slice(2);
@@ -57,7 +60,7 @@ function send(response: ServerResponse, status: number, text: string): void {
 }
 
 async function startWorker(): Promise<void> {
-  const { modelDir, model: name, threads } = barePathSettings.parse(JSON.parse(settings));
+  const { modelDir, model: name, threads } = settingsSchema.parse(JSON.parse(settings));
   const version = (await findModels(modelDir, [name]))[0]?.version ?? '';
   const model = await loadModel(openDevice({ kind: 'cpu', index: 0, threads }), modelDir, name, version);
   await model.warmUp();
