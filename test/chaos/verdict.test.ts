@@ -167,16 +167,28 @@ test('what nobody sent, what is left over, and what died without a cause fail th
   );
 });
 
-test('memory that grew by more than a tenth fails the run, as does a part that ended by itself or did not drain', () => {
-  const grown = { part: 'edge-0', firstHalf: 100, lastQuarter: 111, eighths: [], samples: 60 };
+test('memory that grew by more than a tenth, in a short run by a quarter, fails the run', () => {
+  const grown = { part: 'edge-0', firstHalf: 100, lastQuarter: 111, eighths: [], samples: 480 };
   assert.match(
     verdict(() => ({ memory: [grown] })),
     /edge-0 grew from 100 to 111 MiB/,
+  );
+  const short = { ...grown, samples: 60 };
+  assert.equal(
+    verdict(() => ({ memory: [short] })),
+    '',
+  );
+  assert.match(
+    verdict(() => ({ memory: [{ ...short, lastQuarter: 126 }] })),
+    /edge-0 grew from 100 to 126 MiB/,
   );
   assert.match(
     verdict(() => ({ memory: [{ ...grown, lastQuarter: Number.NaN }] })),
     /edge-0 grew/,
   );
+});
+
+test('a part that ended by itself or did not drain fails the run', () => {
   const lives = [{ pid: 1, startedAt: 0, readyAt: 100, goneAt: 20_000, how: 'status 3' }];
   assert.match(
     verdict((good) => ({ backends: [...good.backends, { name: 'backend-2', lives }] })),
