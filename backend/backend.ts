@@ -167,6 +167,7 @@ function consumerDeps(deps: BackendDeps, client: Redis, redisClock: RedisClock, 
     settle: {
       ...{ client, cache: connections.cache, resultSeconds, cacheSeconds, deadSeconds, metrics },
       random: Math.random,
+      redisNow: () => redisClock.now(),
     },
     now: () => performance.now(),
     random: Math.random,

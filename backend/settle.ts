@@ -21,6 +21,8 @@ export interface SettleDeps {
   readonly cacheSeconds: number;
   readonly metrics: BackendMetrics;
   readonly random: () => number;
+  /** Milliseconds of Redis's clock. */
+  readonly redisNow: () => number;
 }
 
 /** An outcome's end: `left` is false where somebody else had ended the task before. */
@@ -91,7 +93,9 @@ function rememberAnswers(deps: SettleDeps, settled: readonly Settled[]): void {
     const { spec, result } = outcome;
     if (!left || !spec || result.outcome !== 'succeeded') return [];
     const key = cacheKey(workKey(spec, canonicalParams(spec.params)));
-    return [cache.set(key, cachedAnswer(outcome, spec, result), 'EX', cacheSeconds(deps.cacheSeconds, deps.random))];
+    const seconds = cacheSeconds(deps.cacheSeconds, deps.random);
+    const expiresAt = Math.floor(deps.redisNow() / 1000) + seconds;
+    return [cache.set(key, cachedAnswer(outcome, spec, result, expiresAt), 'EX', seconds)];
   });
   if (writes.length === 0) return;
   void Promise.allSettled(writes).then((ends) => {
@@ -101,12 +105,13 @@ function rememberAnswers(deps: SettleDeps, settled: readonly Settled[]): void {
   });
 }
 
-function cachedAnswer({ delivery }: Outcome, spec: TaskSpec, result: Succeeded): Buffer {
+function cachedAnswer({ delivery }: Outcome, spec: TaskSpec, result: Succeeded, expiresAt: number): Buffer {
   const { model, version, sha256 } = spec;
   const { predictions, timing } = result;
   const { task } = delivery.model.manifest;
   return encodeCached(
     sha256,
+    expiresAt,
     answerParts({ id: delivery.taskId, model, version, task, cache: 'hit', predictions, timing }),
   );
 }

@@ -1,11 +1,18 @@
 import { Buffer } from 'node:buffer';
 
-/** A cached value is the image's SHA-256 (32 bytes) and the answer's bytes as they are sent. */
+/** A cached value is the image's SHA-256 (32 bytes), when it expires (4 bytes), and the answer's bytes as they are sent. */
 const sha256Length = 32;
+const headLength = sha256Length + 4;
 
-/** The value to store for an answer, which may come in pieces. */
-export function encodeCached(sha256: string, answer: readonly Uint8Array[]): Buffer {
-  return Buffer.concat([Buffer.from(sha256, 'hex'), ...answer]);
+/**
+ * The value to store for an answer, which may come in pieces.
+ * @param expiresAt seconds since the epoch
+ */
+export function encodeCached(sha256: string, expiresAt: number, answer: readonly Uint8Array[]): Buffer {
+  const head = Buffer.alloc(headLength);
+  head.write(sha256, 'hex');
+  head.writeUInt32BE(expiresAt, sha256Length);
+  return Buffer.concat([head, ...answer]);
 }
 
 /**
@@ -14,9 +21,14 @@ export function encodeCached(sha256: string, answer: readonly Uint8Array[]): Buf
  * @returns undefined where the value belongs to other bytes of the same MD5, or is none of ours
  */
 export function answerFor(cached: Buffer, sha256: string | undefined): Buffer | undefined {
-  if (cached.length <= sha256Length) return undefined;
+  if (cached.length <= headLength) return undefined;
   if (sha256 !== undefined && cached.toString('hex', 0, sha256Length) !== sha256) return undefined;
-  return cached.subarray(sha256Length);
+  return cached.subarray(headLength);
+}
+
+/** When a cached value expires, in seconds since the epoch; of a value that holds an answer. */
+export function expiryOf(cached: Buffer): number {
+  return cached.readUInt32BE(sha256Length);
 }
 
 /** Seconds an answer is kept: 24 h, spread by ± 10 % so that answers written together do not expire together. */

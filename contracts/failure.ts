@@ -34,6 +34,7 @@ export const failures = {
   route_not_found: { status: 404, retryable: false, message: 'There is nothing at this path.' },
   model_not_found: { status: 404, retryable: false, message: 'The model is not in the catalogue.' },
   result_not_found: { status: 404, retryable: false, message: 'No answer is kept for this image.' },
+  task_not_found: { status: 404, retryable: false, message: 'There is no task of this id, or no longer.' },
   method_not_allowed: { status: 405, retryable: false, message: 'The path exists, but not with this method.' },
   body_too_large: { status: 413, retryable: false, message: 'The request body is larger than allowed.' },
   unsupported_content_type: {
@@ -45,6 +46,11 @@ export const failures = {
     status: 415,
     retryable: false,
     message: 'The bytes are not an image of a type that is read here.',
+  },
+  idempotency_mismatch: {
+    status: 422,
+    retryable: false,
+    message: 'The Idempotency-Key was used for another request.',
   },
   image_unreadable: { status: 422, retryable: false, message: 'The image is damaged or cannot be decoded.' },
   image_too_large: { status: 422, retryable: false, message: 'The image has more pixels than allowed.' },

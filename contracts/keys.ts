@@ -54,6 +54,10 @@ export interface PartitionKeys {
   readonly dead: string;
   /** String, the stored result. */
   result(id: string): string;
+  /** Hash of a request whose caller comes back for the result: tenant, task, deadline. */
+  submission(id: string): string;
+  /** String of a tenant's Idempotency-Key (its digest): submission id and what was asked. */
+  idempotency(tenant: string, digest: string): string;
 }
 
 /** The keys of one model's partition. */
@@ -67,5 +71,7 @@ export function partitionKeys(model: string, partition = 0): PartitionKeys {
     load: `${base}load`,
     dead: `${base}dead`,
     result: (id) => `${base}result:${id}`,
+    submission: (id) => `${base}submission:${id}`,
+    idempotency: (tenant, digest) => `${base}idempotency:${tenant}:${digest}`,
   };
 }

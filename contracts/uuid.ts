@@ -5,6 +5,18 @@ import { randomUUID } from 'node:crypto';
  * The random bits are those of randomUUID, which draws them for many ids at a time.
  */
 export function uuidv7(): string {
-  const time = Date.now().toString(16).padStart(12, '0');
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
+  return prefixOf(Date.now()) + randomUUID().slice(15);
+}
+
+let prefixMs = -1;
+let prefix = '';
+
+/** The first 15 characters, made once for all ids of a millisecond. */
+function prefixOf(ms: number): string {
+  if (ms !== prefixMs) {
+    const time = ms.toString(16).padStart(12, '0');
+    prefix = `${time.slice(0, 8)}-${time.slice(8)}-7`;
+    prefixMs = ms;
+  }
+  return prefix;
 }

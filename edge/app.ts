@@ -8,21 +8,24 @@ import { live, ready } from './routes/health.js';
 import { lookup } from './routes/lookup.js';
 import { listModels, showModel } from './routes/models.js';
 import { predict } from './routes/predict.js';
+import { taskEvents } from './routes/task-events.js';
+import { cancelTask, showTask } from './routes/tasks.js';
 
 /** The edge's HTTP interface; runs wherever Hono does, with what the runtime needs in `deps`. */
 export function createApp(deps: EdgeDeps): Hono<EdgeEnv> {
   const app = new Hono<EdgeEnv>();
   // What is thrown around a handler, not by it.
   app.onError((error, c) => ('request' in c.var ? problem(deps, c, error) : bareProblem(deps, error)));
-  const resource = (method: 'GET' | 'POST', path: string, handle: Handle) =>
-    app.all(path, observed(deps, path, onlyFor(deps, method === 'GET' ? ['GET', 'HEAD'] : [method], handle)));
+  const resource = (path: string, handles: Handles) => app.all(path, observed(deps, path, byMethod(deps, handles)));
 
-  resource('POST', '/v1/models/:model/predict', predict(deps));
-  resource('GET', '/v1/models/:model/results/:md5', lookup(deps));
-  resource('GET', '/v1/models/:model', showModel(deps));
-  resource('GET', '/v1/models', listModels(deps));
-  resource('GET', '/healthz', live());
-  resource('GET', '/readyz', ready(deps));
+  resource('/v1/models/:model/predict', { POST: predict(deps) });
+  resource('/v1/models/:model/results/:md5', { GET: lookup(deps) });
+  resource('/v1/models/:model', { GET: showModel(deps) });
+  resource('/v1/models', { GET: listModels(deps) });
+  resource('/v1/tasks/:id/events', { GET: taskEvents(deps) });
+  resource('/v1/tasks/:id', { GET: showTask(deps), DELETE: cancelTask(deps) });
+  resource('/healthz', { GET: live() });
+  resource('/readyz', { GET: ready(deps) });
   app.notFound(
     observed(deps, 'none', (c) => {
       throw new Failure('route_not_found', `no route for ${c.req.path.slice(0, 128)}`);
@@ -31,10 +34,17 @@ export function createApp(deps: EdgeDeps): Hono<EdgeEnv> {
   return app;
 }
 
-function onlyFor(deps: EdgeDeps, methods: readonly string[], handle: Handle): Handle {
-  const allow = methods.join(', ');
+type Handles = Readonly<Partial<Record<'GET' | 'POST' | 'DELETE', Handle>>>;
+
+/** HEAD is GET without its body, which the server leaves out. */
+function byMethod(deps: EdgeDeps, handles: Handles): Handle {
+  const byName = new Map(Object.entries(handles));
+  const { GET: get } = handles;
+  if (get) byName.set('HEAD', get);
+  const allow = [...byName.keys()].join(', ');
   return (c) => {
-    if (methods.includes(c.req.method)) return handle(c);
+    const handle = byName.get(c.req.method);
+    if (handle) return handle(c);
     const failure = new Failure('method_not_allowed', `${c.req.method} is not allowed here, only ${allow}`);
     return problem(deps, c, failure, { allow });
   };

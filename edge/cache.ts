@@ -1,9 +1,9 @@
 import type { Buffer } from 'node:buffer';
-import { answerFor } from '../contracts/cached.js';
+import { answerFor, expiryOf } from '../contracts/cached.js';
 import { cacheKey } from '../contracts/keys.js';
 import type { Clock } from './deps.js';
 import type { EdgeMetrics } from './metrics.js';
-import { within } from './within.js';
+import { gatherReads } from './gather-reads.js';
 
 /** Answers that were given before. Best effort: it never throws, and what it cannot tell in time is a miss. */
 export interface Cache {
@@ -12,18 +12,26 @@ export interface Cache {
    * @param sha256 the image's own, which must agree; undefined only where the operator trusts MD5 alone
    * @param model a name of the catalogue: it becomes a label
    */
-  find(work: string, sha256: string | undefined, model: string): Promise<Buffer | undefined>;
+  find(work: string, sha256: string | undefined, model: string): Promise<Found | undefined>;
+}
+
+export interface Found {
+  readonly answer: Buffer;
+  /** Seconds since the epoch. */
+  readonly expiresAt: number;
 }
 
 /** The one command that is needed of a Redis client. */
 export interface CacheReader {
-  getBuffer(key: string): Promise<Buffer | null>;
+  mgetBuffer(keys: string[]): Promise<(Buffer | null)[]>;
 }
 
 export interface CacheOptions {
   readonly reader: CacheReader;
   /** Milliseconds after which a lookup counts as a miss. */
   readonly timeoutMs: number;
+  /** Runs a function when the requests that have already arrived have been looked at. */
+  readonly nextTurn: (send: () => void) => unknown;
   readonly clock: Clock;
   readonly metrics: EdgeMetrics;
 }
@@ -36,7 +44,8 @@ const firstRestMs = 100;
 const longestRestMs = 1600;
 
 /** Reads the cache that the backend writes. */
-export function createCache({ reader, timeoutMs, clock, metrics }: CacheOptions): Cache {
+export function createCache({ reader, timeoutMs, nextTurn, clock, metrics }: CacheOptions): Cache {
+  const read = gatherReads({ read: (keys) => reader.mgetBuffer(keys), timeoutMs, nextTurn });
   let askAgainAt = -Infinity;
   let restMs = firstRestMs;
   return {
@@ -50,12 +59,12 @@ export function createCache({ reader, timeoutMs, clock, metrics }: CacheOptions)
       const isTrial = askAgainAt !== -Infinity;
       if (isTrial) askAgainAt = now + restMs;
       try {
-        const stored = await within(timeoutMs, reader.getBuffer(cacheKey(work)));
+        const stored = await read(cacheKey(work));
         askAgainAt = -Infinity;
         restMs = firstRestMs;
         const answer = stored ? answerFor(stored, sha256) : undefined;
         count(metrics, model, answer ? 'hit' : 'miss');
-        return answer;
+        return stored && answer ? { answer, expiresAt: expiryOf(stored) } : undefined;
       } catch {
         // Of many lookups that fail together, the first one says how long.
         if (isTrial || askAgainAt === -Infinity) {

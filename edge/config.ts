@@ -44,6 +44,8 @@ const variables = z.object({
   SAMPAN_MAX_PIXELS: whole(50_000_000, 1, 1_000_000_000),
   SAMPAN_DEFAULT_TIMEOUT_MS: whole(10_000, 1, 3_600_000),
   SAMPAN_MAX_TIMEOUT_MS: whole(60_000, 1, 3_600_000),
+  SAMPAN_ASYNC_TIMEOUT_MS: whole(600_000, 1, 86_400_000),
+  SAMPAN_ASYNC_RESULT_SECONDS: whole(3600, 1, 30 * 86_400),
   SAMPAN_MAX_TASKS: whole(10_000, 1, 100_000_000),
   SAMPAN_MAX_TASK_BYTES: whole(1024 * MiB, 1, 2 ** 50 - 1),
   SAMPAN_CACHE: flag('on', 'off', true),
@@ -95,6 +97,9 @@ const configSchema = variables
       maxPixels: env.SAMPAN_MAX_PIXELS,
       defaultTimeoutMs: env.SAMPAN_DEFAULT_TIMEOUT_MS,
       maxTimeoutMs: env.SAMPAN_MAX_TIMEOUT_MS,
+      /** Milliseconds that a request may take whose caller comes back for the result, and seconds that it is kept. */
+      asyncTimeoutMs: env.SAMPAN_ASYNC_TIMEOUT_MS,
+      asyncResultSeconds: env.SAMPAN_ASYNC_RESULT_SECONDS,
       /** Most admitted tasks, and their bytes, per model. */
       maxTasks: env.SAMPAN_MAX_TASKS,
       maxTaskBytes: env.SAMPAN_MAX_TASK_BYTES,

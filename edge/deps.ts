@@ -9,8 +9,9 @@ import type { EdgeConfig } from './config.js';
 import type { Cross } from './crossing.js';
 import type { EdgeMetrics } from './metrics.js';
 import type { ModelView } from './models.js';
-import type { UsageAccount } from './usage.js';
 import type { EdgeContext } from './request.js';
+import type { Submissions } from './submissions.js';
+import type { UsageAccount } from './usage.js';
 
 export interface Readiness {
   readonly ready: boolean;
@@ -23,10 +24,16 @@ export interface Clock {
   now(): number;
 }
 
+/** This host's clock beside that; it may be off by minutes. */
+export interface HostClock extends Clock {
+  /** Milliseconds since the epoch. */
+  sinceEpoch(): number;
+}
+
 /** All that the edge's core needs from outside: what a runtime, a store or a test puts in its place. */
 export interface EdgeDeps {
   readonly config: EdgeConfig;
-  readonly clock: Clock;
+  readonly clock: HostClock;
   /** Who sends a request. @throws Failure of the kinds credentials_… */
   authenticate(c: EdgeContext): Principal | Promise<Principal>;
   readonly limiter: Limiter;
@@ -35,6 +42,7 @@ export interface EdgeDeps {
   readBody(c: EdgeContext, maxBytes: number, onPiece?: OnPiece): Promise<Buffer>;
   clientAddress(c: EdgeContext): string;
   readonly cross: Cross;
+  readonly submissions: Submissions;
   readonly cache: Cache;
   readonly models: ModelView;
   readonly tracer: Tracer;

@@ -11,6 +11,8 @@ export interface ModelView {
   catalogue(): Catalogue;
   /** Consumers that live, take work, and hold this very version. */
   consumers(manifest: ModelManifest): readonly Registration[];
+  /** Tasks per second that the consumers of a model's active version report together; 0 where that is not known. */
+  tasksPerSecond(model: string): number;
   /**
    * Reads again, once for all who ask at a time and not more often than every 200 ms: what was written before the call
    * is seen after it.
@@ -21,8 +23,6 @@ export interface ModelView {
 
 /** A view that keeps itself fresh in the background. */
 export interface PolledModelView extends ModelView {
-  /** Tasks per second that the consumers of a model's active version report together. */
-  tasksPerSecond(model: string): number;
   stop(): void;
 }
 
@@ -71,20 +71,17 @@ export async function startModelView({ client, clock, pollMs = 1000 }: ModelView
   const view: ModelView = {
     catalogue: () => catalogue,
     consumers: ({ name, version }) => byVersion.get(`${name}@${version}`) ?? noConsumers,
+    tasksPerSecond: (model) => {
+      const manifest = catalogue.get(model);
+      return manifest ? reportedRate(view.consumers(manifest), model) : 0;
+    },
     refresh: () => (next ??= readNext()),
   };
 
   await view.refresh();
   const timer = setInterval(() => void view.refresh(), pollMs);
   timer.unref();
-  return {
-    ...view,
-    tasksPerSecond: (model) => {
-      const manifest = catalogue.get(model);
-      return manifest ? reportedRate(view.consumers(manifest), model) : 0;
-    },
-    stop: () => clearInterval(timer),
-  };
+  return { ...view, stop: () => clearInterval(timer) };
 }
 
 /**

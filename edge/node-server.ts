@@ -22,6 +22,7 @@ import { createEdgeMetrics } from './metrics.js';
 import { startModelView } from './models.js';
 import { closeGracefully, createNodeServer } from './node-http.js';
 import { createProducer } from './producer.js';
+import { createSubmissions } from './submissions.js';
 import { createUsageAccount, noUsage, type UsageAccount } from './usage.js';
 import { createWaiter, type Waiter } from './waiter.js';
 import { within } from './within.js';
@@ -43,7 +44,7 @@ const redisStartMs = 15_000;
 const drainMs = 10_000;
 const usageEveryMs = 1000;
 const pingLimitMs = 1_000;
-const clock = { now: () => performance.now() };
+const clock = { now: () => performance.now(), sinceEpoch: Date.now };
 
 /**
  * Starts an edge on Node: connections, telemetry, models, and at last the port.
@@ -128,7 +129,13 @@ async function assemble(config: EdgeConfig, log: Logger, parts: Parts): Promise<
     readBody: readNodeBody,
     clientAddress: (c) => nodeBindings(c).incoming.socket.remoteAddress ?? '',
     cross: createCrossing({ client, producer, waiter, limits, metrics }),
-    cache: cache ? createCache({ reader: cache, timeoutMs: config.cacheTimeoutMs, clock, metrics }) : noCache,
+    submissions: createSubmissions({
+      ...{ client, producer, waiter, limits, metrics, edge },
+      ...{ keepMs: config.asyncResultSeconds * 1000, longestMs: config.asyncTimeoutMs },
+    }),
+    cache: cache
+      ? createCache({ reader: cache, timeoutMs: config.cacheTimeoutMs, nextTurn: setImmediate, clock, metrics })
+      : noCache,
     tracer: telemetry.tracer,
     accessLog: accessLog.log,
     reportError: (error, requestId) => log.error({ err: error, requestId }, 'a request failed for a reason unforeseen'),

@@ -1,4 +1,4 @@
-import { Failure, failures } from '../contracts/failure.js';
+import { Failure, failures, type FailureCode } from '../contracts/failure.js';
 import { mayAsk } from './access/authorise.js';
 import type { EdgeDeps } from './deps.js';
 import type { EdgeContext, RequestState } from './request.js';
@@ -20,14 +20,9 @@ export function problem(
   const failure = coded(error);
   if (failure.code === 'internal') deps.reportError(failure.cause ?? failure, request.requestId);
   request.code = failure.code;
-  const { status, retryable, message } = failures[failure.code];
+  const { status } = failures[failure.code];
   const body = {
-    type: `/problems/${failure.code}`,
-    title: message,
-    status,
-    code: failure.code,
-    detail: failure.detail,
-    retryable,
+    ...problemOf(failure),
     requestId: request.requestId,
     traceId: request.trace.traceId,
     ...(failure.code === 'model_not_found' ? { models: namesFor(deps, request) } : {}),
@@ -38,6 +33,21 @@ export function problem(
     ...(status === 503 || status === 429 ? { 'retry-after': String(failure.retryAfter ?? retryAfterUnknown) } : {}),
     ...headers,
   });
+}
+
+/** What RFC 9457 and our table say of a failure. */
+export interface ProblemBody {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly code: FailureCode;
+  readonly detail: string;
+  readonly retryable: boolean;
+}
+
+export function problemOf({ code, detail }: Failure): ProblemBody {
+  const { status, retryable, message } = failures[code];
+  return { type: `/problems/${code}`, title: message, status, code, detail, retryable };
 }
 
 /** Models that the caller may know of. */

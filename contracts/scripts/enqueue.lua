@@ -24,9 +24,13 @@ local mostWaiting = 0.8
 -- Those who come back take up so much of the rate, so that they find room, and none is told to come back later than this.
 local returning, latestTurn = 0.85, 120000
 
--- The account, read when it is needed and written at the end: field → amount.
+-- The account, read when it is needed and written at the end: field → amount. Whoever needs anything needs the count.
 local load, changed = {}, false
 local function amount(field)
+  if field == 'count' and not load.count then
+    local known = redis.call('HMGET', KEYS[3], 'count', 'bytes', 'admitted')
+    load.count, load.bytes, load.admitted = tonumber(known[1] or 0), tonumber(known[2] or 0), tonumber(known[3] or 0)
+  end
   load[field] = load[field] or tonumber(redis.call('HGET', KEYS[3], field) or 0)
   return load[field]
 end
@@ -111,7 +115,7 @@ local function enqueue(taskKey, imageKey, resultKey, id, sha256, work, tenant, b
   redis.call('HSET', taskKey, 'deadline', deadline, 'edges', edge, 'ledger',
     entry .. ' ' .. bytes .. ' ' .. sha256 .. ' ' .. (marked and work or '-') .. ' ' .. tenant)
   local tenantCount, tenantBytes = 'count:' .. tenant, 'bytes:' .. tenant
-  load.count, load.bytes, changed = count, total, true
+  load.count, load.bytes, load.admitted, changed = count, total, amount('admitted') + 1, true
   load[tenantCount], load[tenantBytes] = amount(tenantCount) + 1, amount(tenantBytes) + bytes
   return 'admitted ' .. id .. ' ' .. count .. ' ' .. deadline
 end

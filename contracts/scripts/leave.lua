@@ -5,7 +5,7 @@
 --
 -- KEYS 1 stream of the lane    2 work in flight (hash)    3 load account (hash)    4 stream of dead letters
 --      then for each task: task hash, image, stored result
--- ARGV 1 group    2 milliseconds the results are kept
+-- ARGV 1 group    2 milliseconds the results are kept, where the task itself names none
 --      then for each task: reason (succeeded, failed, cancelled, expired, dead),
 --      entry id ('' where only the task hash knows it), result ('' stores none)
 --      then, where a task is dead: milliseconds that dead letters and their images are kept,
@@ -27,7 +27,7 @@ for i = 1, count do
   local key, argument = 3 * i + 2, 3 * i
   local isDead = ARGV[argument] == 'dead'
   if isDead then letter = letter + 1 end
-  local task = redis.call('HMGET', KEYS[key], 'ledger', 'edges', 'waiters')
+  local task = redis.call('HMGET', KEYS[key], 'ledger', 'edges', 'waiters', 'keep')
   if not task[1] or seen[KEYS[key]] then
     ends[i] = 'gone'
     -- The image of a dead letter has a time to live; any other is left over.
@@ -53,6 +53,7 @@ for i = 1, count do
     if ARGV[argument + 2] ~= '' then
       results[#results + 1] = KEYS[key + 2]
       results[#results + 1] = ARGV[argument + 2]
+      results[#results + 1] = task[4] or ARGV[2]
     end
     -- A ledger in a form that is not known: its task leaves, but whom to credit is not known.
     if entry then
@@ -76,10 +77,10 @@ for tenant, change in pairs(changes) do
   else
     redis.call('HDEL', KEYS[3], 'count' .. suffix, 'bytes' .. suffix)
     -- Nothing is admitted any more: whoever was told to come back later may come now.
-    if tenant == '' then redis.call('HDEL', KEYS[3], 'turn') end
+    if tenant == '' then redis.call('HDEL', KEYS[3], 'turn', 'admitted') end
   end
 end
-for i = 1, #results, 2 do redis.call('SET', results[i], results[i + 1], 'PX', ARGV[2]) end
+for i = 1, #results, 3 do redis.call('SET', results[i], results[i + 1], 'PX', results[i + 2]) end
 if #dead > 0 then
   local keep = ARGV[3 + 3 * count]
   local time = redis.call('TIME')

@@ -2,7 +2,7 @@ import { Failure } from '../../contracts/failure.js';
 import { canonicalParams, parseParams } from '../../contracts/params.js';
 import { md5Schema, sha256Schema, workKey } from '../../contracts/task.js';
 import type { EdgeConfig } from '../config.js';
-import type { EdgeDeps } from '../deps.js';
+import type { EdgeDeps, HostClock } from '../deps.js';
 import { entityTag } from '../digest.js';
 import { findModel } from '../models.js';
 import { queryOf, type Given } from '../query.js';
@@ -21,15 +21,21 @@ export function lookup(deps: EdgeDeps): Handle {
     const query = queryOf(c.req.url);
     const { md5, sha256 } = checkedDigests(deps.config, c.req.param('md5'), query.get('sha256'));
     const params = canonicalParams(parseParams(manifest, paramsIn(query)));
-    const answer = await deps.cache.find(workKey({ scope, model: name, version, md5 }, params), sha256, name);
-    request.cache = answer ? 'hit' : 'miss';
-    if (!answer) throw new Failure('result_not_found', 'it was not asked for, has expired, or had other parameters');
+    const found = await deps.cache.find(workKey({ scope, model: name, version, md5 }, params), sha256, name);
+    request.cache = found ? 'hit' : 'miss';
+    if (!found) throw new Failure('result_not_found', 'it was not asked for, has expired, or had other parameters');
+    const { answer, expiresAt } = found;
     const etag = entityTag(answer);
-    const headers: Headers = { etag, 'x-cache': 'hit', 'cache-control': 'private, no-cache' };
+    const headers: Headers = { etag, 'x-cache': 'hit', 'cache-control': cacheControl(expiresAt, deps.clock) };
     if (matches(c.req.header('if-none-match'), etag)) return respond(c, 304, null, headers);
     headers['content-type'] = 'application/json';
     return respond(c, 200, answer, headers);
   };
+}
+
+/** For the caller alone, and for as long as it is kept here. Clocks of hosts may disagree, by minutes of a day. */
+function cacheControl(expiresAt: number, clock: HostClock): string {
+  return `private, max-age=${String(Math.max(0, Math.floor(expiresAt - clock.sinceEpoch() / 1000)))}`;
 }
 
 const noParams = {};

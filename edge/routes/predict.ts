@@ -5,17 +5,20 @@ import { canonicalParams, numbersOf, parseParams, type Params } from '../../cont
 import { taskFormat, workKey, type TaskSpec } from '../../contracts/task.js';
 import type { Principal } from '../access/principal.js';
 import { readUpload } from '../body/read-image.js';
+import type { EdgeConfig } from '../config.js';
 import type { Crossed } from '../crossing.js';
 import type { EdgeDeps } from '../deps.js';
 import type { Digests } from '../digest.js';
 import { readImageHeader } from '../image/image-header.js';
 import { findServedModel } from '../models.js';
+import { preferencesFrom } from '../prefer.js';
 import { mergeGiven, queryOf } from '../query.js';
 import type { EdgeContext, Handle } from '../request.js';
 import { respond } from '../respond.js';
+import { accept, answerAccepted, openSubmission } from './accept.js';
 import { identifyCaller } from './identify.js';
 import { startStopwatch, type Stopwatch } from './stopwatch.js';
-import { timeoutFrom } from './timeout.js';
+import { timeoutFrom, type Timeouts } from './timeout.js';
 
 /** `POST /v1/models/:model/predict`: from a picture to what the model says about it. */
 export function predict(deps: EdgeDeps): Handle {
@@ -23,20 +26,31 @@ export function predict(deps: EdgeDeps): Handle {
     const watch = startStopwatch(deps.clock);
     const principal = await identifyCaller(deps, c, 'predict');
     const manifest = await findServedModel(deps.models, c.req.param('model') ?? '');
-    const timeoutMs = timeoutFrom(c.req.header('x-timeout-ms'), deps.config);
+    const { respondAsync } = preferencesFrom(c.req.header('prefer'));
+    const timeoutMs = timeoutFrom(c.req.header('x-timeout-ms'), timeoutsOf(deps.config, respondAsync));
     const { image, params, readDigests } = await readRequest(deps, c, manifest, watch);
     const deadline = deps.clock.now() + timeoutMs;
     const digests = digest(c, readDigests, watch);
     const spec = specOf(principal, manifest, params, digests, image.length);
     const work = workKey(spec, canonicalParams(params));
+    const submission = respondAsync ? await openSubmission(deps, c, spec, manifest) : undefined;
+    if (submission?.isKnown) return answerAccepted(deps, c, submission);
     const cached = await lookUp(deps, c, spec, work, watch);
-    if (cached) return answerHit(c, cached, watch);
-    const { signal } = c.req.raw;
+    if (cached) return answerHit(c, cached.answer, watch);
     const { trace } = c.get('request');
-    const crossed = await deps.cross({ spec, work, image, timeLeftMs: deadline - deps.clock.now(), signal, trace });
+    const order = { spec, work, image, timeLeftMs: deadline - deps.clock.now(), trace };
+    if (submission) return accept(deps, c, order, submission);
+    const crossed = await deps.cross({ ...order, signal: c.req.raw.signal });
     watch.lap('cross');
     return answerCrossed(c, manifest, crossed, watch);
   };
+}
+
+/** Who comes back for the result may give it more time. */
+function timeoutsOf(config: EdgeConfig, respondAsync: boolean): Timeouts {
+  const { defaultTimeoutMs, maxTimeoutMs, asyncTimeoutMs } = config;
+  if (respondAsync) return { byDefault: asyncTimeoutMs, most: asyncTimeoutMs };
+  return { byDefault: defaultTimeoutMs, most: maxTimeoutMs };
 }
 
 /** Reads the body and checks all that can be told without decoding the image. */

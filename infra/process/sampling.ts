@@ -1,4 +1,4 @@
-import { isSpanContextValid, trace, TraceFlags, type Link } from '@opentelemetry/api';
+import { isSpanContextValid, ROOT_CONTEXT, trace, TraceFlags, type Link } from '@opentelemetry/api';
 import { tracing, type NodeSDKConfiguration } from '@opentelemetry/sdk-node';
 
 type Sampler = NodeSDKConfiguration['sampler'];
@@ -15,8 +15,12 @@ const defaultRatio = 0.01;
 export function samplerFrom(env: Readonly<Record<string, string | undefined>>): Sampler {
   const name = env['OTEL_TRACES_SAMPLER']?.trim() || 'parentbased_traceidratio';
   const prefix = 'parentbased_';
-  if (!name.startsWith(prefix)) return samplingByLinks(plainSampler(name, env));
-  return samplingByLinks(new tracing.ParentBasedSampler({ root: plainSampler(name.slice(prefix.length), env) }));
+  if (!name.startsWith(prefix)) {
+    const sampler = plainSampler(name, env);
+    return samplingByLinks(sampler, sampler);
+  }
+  const root = plainSampler(name.slice(prefix.length), env);
+  return samplingByLinks(new tracing.ParentBasedSampler({ root }), root);
 }
 
 function plainSampler(name: string, env: Readonly<Record<string, string | undefined>>): Sampler {
@@ -36,9 +40,13 @@ function ratioFrom(text: string | undefined): number {
   throw new Error(`OTEL_TRACES_SAMPLER_ARG "${text}" is not a ratio from 0 to 1`);
 }
 
-function samplingByLinks(base: Sampler): Sampler {
+/** @param root what decides where there is no parent: asked at once, since most requests bring none */
+function samplingByLinks(base: Sampler, root: Sampler): Sampler {
   return {
     shouldSample: (context, traceId, name, kind, attributes, links) => {
+      if (context === ROOT_CONTEXT && links.length === 0) {
+        return root.shouldSample(context, traceId, name, kind, attributes, links);
+      }
       const parent = trace.getSpanContext(context);
       if (links.some(isSampled) && !(parent && isSpanContextValid(parent))) {
         return { decision: tracing.SamplingDecision.RECORD_AND_SAMPLED };

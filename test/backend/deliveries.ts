@@ -38,6 +38,7 @@ export function depsOn(client: Redis, models: readonly Model[], changes: Partial
       cacheSeconds: 60,
       metrics: silentMetrics,
       random: () => 0.5,
+      redisNow: Date.now,
     },
     redisClock: createRedisClock(client, () => performance.timeOrigin + performance.now()),
     log: pino({ level: 'silent' }),

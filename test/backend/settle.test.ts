@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import { executeBatch, failedOutcome, type Outcome } from '../../backend/executor.js';
 import { simulatedModel } from '../../backend/model/simulated-model.js';
 import { settle } from '../../backend/settle.js';
-import { answerFor } from '../../contracts/cached.js';
+import { answerFor, expiryOf } from '../../contracts/cached.js';
 import { Failure } from '../../contracts/failure.js';
 import { cacheKey, replyChannel } from '../../contracts/keys.js';
 import { decodeReplies } from '../../contracts/reply.js';
@@ -49,6 +49,7 @@ const deps = {
   cacheSeconds: 1000,
   metrics,
   random: () => 0.5,
+  redisNow: Date.now,
 };
 
 const heard: { edge: string; message: Buffer }[] = [];
@@ -174,7 +175,10 @@ test('an answer is cached under its work, with its SHA-256, for about the time i
   const stored = decodeResult((await client.getBuffer(toyKeys.result(request.id))) ?? Buffer.alloc(0));
   assert.ok(stored.outcome === 'succeeded');
   assert.deepEqual(answer['predictions'], JSON.parse(Buffer.from(stored.predictions).toString()));
-  assert.ok((await cacheClient.ttl(key)) > 900);
+  const ttl = await cacheClient.ttl(key);
+  assert.ok(ttl > 900);
+  // Both are whole seconds of moments that lie apart.
+  assert.ok(Math.abs((cached ? expiryOf(cached) : 0) - Date.now() / 1000 - ttl) <= 3);
 });
 
 test('what failed, and what somebody else had ended, is not cached', async () => {

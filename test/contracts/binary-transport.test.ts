@@ -65,7 +65,7 @@ test('row 3: a result of any bytes survives a field of a stream', async () => {
 test('a cached answer of any bytes survives its key', async () => {
   const sha256 = random.bytes(32).toString('hex');
   for (const body of bodies) {
-    await client.set(cacheKey('work'), encodeCached(sha256, [body]));
+    await client.set(cacheKey('work'), encodeCached(sha256, 2_000_000_000, [body]));
     const cached = await client.getBuffer(cacheKey('work'));
     assert.deepEqual(cached && answerFor(cached, sha256), body);
   }

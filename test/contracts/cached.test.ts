@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answerFor, cacheSeconds, encodeCached } from '../../contracts/cached.js';
+import { answerFor, cacheSeconds, encodeCached, expiryOf } from '../../contracts/cached.js';
 import { seededRandom } from '../random.js';
 
 const random = seededRandom(8);
@@ -10,16 +10,17 @@ test('an answer of any bytes is found under the SHA-256 it was kept with, and un
   for (let length = 1; length < 300; length++) {
     const sha256 = digest();
     const answer = random.bytes(length);
-    const cached = encodeCached(sha256, [answer]);
+    const cached = encodeCached(sha256, 2_000_000_000, [answer]);
     assert.deepEqual(answerFor(cached, sha256), answer);
     assert.equal(answerFor(cached, digest()), undefined);
     assert.deepEqual(answerFor(cached, undefined), answer);
+    assert.equal(expiryOf(cached), 2_000_000_000);
   }
 });
 
 test('a SHA-256 that differs in a single bit is another one', () => {
   const sha256 = digest();
-  const cached = encodeCached(sha256, [Buffer.from('answer')]);
+  const cached = encodeCached(sha256, 2_000_000_000, [Buffer.from('answer')]);
   for (let bit = 0; bit < 256; bit++) {
     const other = Buffer.from(sha256, 'hex');
     other[bit >> 3] = (other[bit >> 3] ?? 0) ^ (1 << (bit & 7));
@@ -28,8 +29,8 @@ test('a SHA-256 that differs in a single bit is another one', () => {
 });
 
 test('a value too short to hold an answer is no answer, also where MD5 alone is trusted', () => {
-  const cached = encodeCached(digest(), [Buffer.from('a')]);
-  for (let length = 0; length <= 32; length++)
+  const cached = encodeCached(digest(), 2_000_000_000, [Buffer.from('a')]);
+  for (let length = 0; length <= 36; length++)
     assert.equal(answerFor(cached.subarray(0, length), undefined), undefined);
 });
 

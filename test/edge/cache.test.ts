@@ -5,7 +5,7 @@ import { createNoopMeter, type Attributes } from '@opentelemetry/api';
 import { Redis } from 'ioredis';
 import { encodeCached } from '../../contracts/cached.js';
 import { cacheKey } from '../../contracts/keys.js';
-import { createCache } from '../../edge/cache.js';
+import { createCache, type CacheReader } from '../../edge/cache.js';
 import { createEdgeMetrics } from '../../edge/metrics.js';
 import { testRedis } from '../redis.js';
 
@@ -19,27 +19,53 @@ after(() => {
 });
 const sha256 = 'ab'.repeat(32);
 const answer = Buffer.from('{"a":1}');
+const expiresAt = 2_000_000_000;
+const kept = { answer, expiresAt };
 await Promise.all([writer, reader].map(untilReady));
-await writer.set(cacheKey('work'), encodeCached(sha256, [answer]));
+await writer.set(cacheKey('work'), encodeCached(sha256, expiresAt, [answer]));
 
 /** A cache whose lookups are counted, and whose time is moved by hand. */
-function countedCache(timeoutMs: number) {
+function countedCache(timeoutMs: number, from: CacheReader = reader) {
   const found: unknown[] = [];
   const metrics = createEdgeMetrics(createNoopMeter());
   const cacheLookups = { add: (_: number, labels?: Attributes) => found.push(labels?.['found']) };
   const time = { ms: 0 };
   const clock = { now: () => time.ms };
-  const cache = createCache({ reader, timeoutMs, clock, metrics: { ...metrics, cacheLookups } });
+  const cache = createCache({
+    reader: from,
+    timeoutMs,
+    nextTurn: setImmediate,
+    clock,
+    metrics: { ...metrics, cacheLookups },
+  });
   return { cache, found, time };
 }
 
 test('what is stored is found, as bytes, where the SHA-256 agrees or none is asked for', async () => {
   const { cache, found } = countedCache(5000);
-  assert.deepEqual(await cache.find('work', sha256, 'toy'), answer);
-  assert.deepEqual(await cache.find('work', undefined, 'toy'), answer);
+  assert.deepEqual(await cache.find('work', sha256, 'toy'), kept);
+  assert.deepEqual(await cache.find('work', undefined, 'toy'), kept);
   assert.equal(await cache.find('work', 'cd'.repeat(32), 'toy'), undefined);
   assert.equal(await cache.find('other', sha256, 'toy'), undefined);
   assert.deepEqual(found, ['hit', 'hit', 'miss', 'miss']);
+});
+
+test('lookups of one turn travel together, 64 to a command, and each finds its own', async () => {
+  const works = Array.from({ length: 100 }, (_, i) => `together-${String(i)}`);
+  const stored = (work: string) => Buffer.from(`"${work}"`);
+  for (const work of works.slice(1)) await writer.set(cacheKey(work), encodeCached(sha256, expiresAt, [stored(work)]));
+  const commands: number[] = [];
+  const counting = {
+    mgetBuffer: (keys: string[]) => {
+      commands.push(keys.length);
+      return reader.mgetBuffer(keys);
+    },
+  };
+  const { cache, found } = countedCache(5000, counting);
+  const answers = await Promise.all(works.map((work) => cache.find(work, sha256, 'toy')));
+  assert.deepEqual(answers, [undefined, ...works.slice(1).map((work) => ({ answer: stored(work), expiresAt }))]);
+  assert.deepEqual(commands, [64, 36]);
+  assert.equal(found.filter((one) => one === 'hit').length, 99);
 });
 
 test('a cache that does not answer in time is a miss, is left alone for a while, and is then asked again', async () => {
@@ -53,8 +79,8 @@ test('a cache that does not answer in time is a miss, is left alone for a while,
   await goOn();
   assert.equal(await cache.find('work', sha256, 'toy'), undefined, 'it is still left alone');
   time.ms += 1001;
-  assert.deepEqual(await cache.find('work', sha256, 'toy'), answer);
-  assert.deepEqual(await cache.find('work', sha256, 'toy'), answer, 'all is as before');
+  assert.deepEqual(await cache.find('work', sha256, 'toy'), kept);
+  assert.deepEqual(await cache.find('work', sha256, 'toy'), kept, 'all is as before');
 });
 
 test('of many lookups after the rest, one tries a cache that is still stuck', async () => {
@@ -75,9 +101,9 @@ test('a cache that is away is a miss, never an error, and is found again when it
   assert.equal(found.at(-1), 'unavailable');
   await server.start();
   await Promise.all([writer, reader].map(untilReady));
-  await writer.set(cacheKey('work'), encodeCached(sha256, [answer]));
+  await writer.set(cacheKey('work'), encodeCached(sha256, expiresAt, [answer]));
   time.ms += 1001;
-  assert.deepEqual(await cache.find('work', sha256, 'toy'), answer);
+  assert.deepEqual(await cache.find('work', sha256, 'toy'), kept);
 });
 
 async function goOn(): Promise<void> {
@@ -95,6 +121,6 @@ test('a process that was busy itself does not take an answer that has arrived fo
   await new Promise(setImmediate);
   const busyUntil = performance.now() + 200;
   while (performance.now() < busyUntil);
-  assert.deepEqual(await lookup, answer);
+  assert.deepEqual(await lookup, kept);
   assert.deepEqual(found, ['hit']);
 });

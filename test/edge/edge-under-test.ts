@@ -7,6 +7,7 @@ import { Redis } from 'ioredis';
 import { publishModels } from '../../contracts/catalogue.js';
 import type { ModelManifest } from '../../contracts/model.js';
 import { register } from '../../contracts/register.js';
+import { defineScripts } from '../../contracts/scripts/scripts.js';
 import type { AccessRecord } from '../../edge/access-log.js';
 import { createApp } from '../../edge/app.js';
 import { noLimiter } from '../../edge/access/limiter.js';
@@ -19,7 +20,10 @@ import type { EdgeDeps } from '../../edge/deps.js';
 import { createEdgeMetrics } from '../../edge/metrics.js';
 import { startModelView } from '../../edge/models.js';
 import { createNodeServer } from '../../edge/node-http.js';
+import { createProducer } from '../../edge/producer.js';
+import { createSubmissions, type SubmissionsDeps } from '../../edge/submissions.js';
 import { noUsage } from '../../edge/usage.js';
+import { createWaiter } from '../../edge/waiter.js';
 import { carryingTracer } from '../../infra/process/carrying-tracer.js';
 import { listen } from '../../infra/process/listen.js';
 
@@ -84,11 +88,13 @@ export const testConfig = (env: Record<string, string> = {}) =>
 
 /** The edge's app on a real Node server and a real register; whatever a test gives takes the place of a part. */
 export async function edgeUnderTest(streamUrl: string, given: Partial<EdgeDeps> = {}): Promise<EdgeUnderTest> {
-  const client = new Redis(streamUrl);
+  const client = defineScripts(new Redis(streamUrl));
   // Some tests take the server away; the view of the models copes.
   client.on('error', () => undefined);
-  const clock = { now: () => performance.now() };
+  const clock = { now: () => performance.now(), sinceEpoch: Date.now };
   const models = await startModelView({ client, clock });
+  const metrics = createEdgeMetrics(createNoopMeter());
+  const waiter = createWaiter({ client, now: clock.now });
   const records: AccessRecord[] = [];
   const reported: unknown[] = [];
   const deps: EdgeDeps = {
@@ -97,7 +103,8 @@ export async function edgeUnderTest(streamUrl: string, given: Partial<EdgeDeps> 
     readBody: readNodeBody,
     clientAddress: (c) => nodeBindings(c).incoming.socket.remoteAddress ?? '',
     tracer: carryingTracer,
-    metrics: createEdgeMetrics(createNoopMeter()),
+    submissions: realSubmissions({ client, waiter, metrics, models }),
+    metrics,
     accessLog: (record) => records.push(record),
     reportError: (error) => reported.push(error),
     ready: () => Promise.resolve({ ready: true, reasons: [] }),
@@ -107,12 +114,24 @@ export async function edgeUnderTest(streamUrl: string, given: Partial<EdgeDeps> 
   const url = await listen(server, '127.0.0.1', 0, 'edge');
   after(async () => {
     models.stop();
+    waiter.close();
     client.disconnect();
     server.close();
     server.closeAllConnections();
     await once(server, 'close');
   });
   return { url, server, deps, records, reported };
+}
+
+function realSubmissions(parts: Pick<SubmissionsDeps, 'client' | 'waiter' | 'metrics'> & Pick<EdgeDeps, 'models'>) {
+  const { client, models } = parts;
+  const limits = { maxTasks: 1000, maxBytes: 2 ** 30 };
+  const { tasksPerSecond } = models;
+  const producer = createProducer({ client, edge: 'edge-under-test', limits, tasksPerSecond, nextTurn: setImmediate });
+  return createSubmissions({
+    ...{ ...parts, producer, limits, edge: 'edge-under-test' },
+    ...{ keepMs: 60_000, longestMs: 60_000 },
+  });
 }
 
 /** Waits for a condition, looking often, within a bound that only a broken promise reaches. */

@@ -201,12 +201,31 @@ test('a body that is cut short is noted as body_incomplete and disturbs nobody',
   assert.equal((await fetch(`${edge.url}/healthz`)).status, 200);
 });
 
+test('a task that nobody knows is not found, and a key that was used for another picture is refused', async () => {
+  const ask = async (path: string, init: RequestInit = {}) => {
+    const answer = await fetch(`${edge.url}${path}`, init);
+    const { code = '' } = (await answer.json()) as { code?: string };
+    seen.add(code);
+    return [answer.status, code];
+  };
+  const unknown = ['toy.0.01890000-0000-7000-8000-000000000000', 'toy.0.x', 'x'.repeat(5000)];
+  for (const id of unknown) assert.deepEqual(await ask(`/v1/tasks/${id}`), [404, 'task_not_found']);
+  const submit = (bytes: Buffer) => {
+    const headers = { prefer: 'respond-async', 'idempotency-key': 'twice' };
+    return ask(predictToy, { method: 'POST', body: bodyOf(bytes), headers });
+  };
+  assert.deepEqual(await submit(image), [202, '']);
+  assert.deepEqual(await submit(Buffer.concat([image, Buffer.from('more')])), [422, 'idempotency_mismatch']);
+});
+
 test('the methods of every path are told in Allow, and HEAD is GET without a body', async () => {
   const allowed = [
     ['/v1/models', 'DELETE', 'GET, HEAD'],
     ['/v1/models/toy', 'POST', 'GET, HEAD'],
     [`/v1/models/toy/results/${md5}`, 'PUT', 'GET, HEAD'],
     [predictToy, 'HEAD', 'POST'],
+    ['/v1/tasks/x', 'POST', 'GET, DELETE, HEAD'],
+    ['/v1/tasks/x/events', 'DELETE', 'GET, HEAD'],
     ['/healthz', 'OPTIONS', 'GET, HEAD'],
   ] as const;
   for (const [path, method, allow] of allowed) {
@@ -245,7 +264,7 @@ test('what is thrown around a handler is a problem too, with a request or before
     throw new Error('broken');
   };
   const late = await edgeUnderTest(stream.url, { clientAddress: broken });
-  const early = await edgeUnderTest(stream.url, { clock: { now: broken } });
+  const early = await edgeUnderTest(stream.url, { clock: { now: broken, sinceEpoch: broken } });
   for (const made of [late, early]) {
     const answer = await fetch(`${made.url}/healthz`);
     assert.equal(answer.status, 500);

@@ -137,7 +137,7 @@ async function commandsOfMiss() {
   return seen.filter(({ command }) => command !== 'xreadgroup');
 }
 
-test('a miss is five commands on its keys, in which the scripts run twenty', async () => {
+test('a miss is five commands on its keys, in which the scripts run nineteen', async () => {
   const misses = [];
   for (let miss = 0; miss < 5; miss++) misses.push(await commandsOfMiss());
   // Heartbeats and gauges send commands of their own now and then, so the miss that met the fewest is looked at.
@@ -145,7 +145,7 @@ test('a miss is five commands on its keys, in which the scripts run twenty', asy
   const names = (by: string) => least.filter((one) => one.by === by).map(({ command }) => command);
   assert.deepEqual(names('client'), ['mset', 'evalsha', 'mget', 'evalsha', 'spublish']);
   assert.deepEqual(names('script'), [
-    ...['hsetnx', 'exists', 'hget', 'hget', 'xadd', 'hset', 'hget', 'hget', 'hset'],
+    ...['hsetnx', 'exists', 'hmget', 'xadd', 'hset', 'hget', 'hget', 'hset'],
     ...['hmget', 'xack', 'xdel', 'del', 'hdel', 'hincrby', 'hdel', 'hdel', 'hincrby', 'hdel', 'set'],
   ]);
 });

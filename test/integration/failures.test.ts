@@ -115,6 +115,13 @@ async function fated(model: string, timeoutMs: number, fate: (taskId: string) =>
   return asked;
 }
 
+/** Sends two pictures under one Idempotency-Key. */
+async function twiceUnderOneKey(): Promise<Answer> {
+  const headers = { prefer: 'respond-async', 'idempotency-key': 'twice' };
+  assert.equal((await predict('plain', picture('first under a key'), headers)).status, 202);
+  return predict('plain', picture('second under a key'), headers);
+}
+
 /** How each failure comes about; a code without a way does not compile. */
 const ways: Record<FailureCode, () => Promise<Answer | undefined>> = {
   invalid_params: () => ask('/v1/models/plain/predict?top=1e3', { method: 'POST', body: picture('p') }),
@@ -129,6 +136,8 @@ const ways: Record<FailureCode, () => Promise<Answer | undefined>> = {
   route_not_found: () => ask('/v1/nothing'),
   model_not_found: () => predict('unheard-of'),
   result_not_found: () => ask(`/v1/models/plain/results/${md5}?sha256=${'0'.repeat(64)}`),
+  task_not_found: () => ask(`/v1/tasks/plain.0.${'0'.repeat(36)}`),
+  idempotency_mismatch: twiceUnderOneKey,
   method_not_allowed: () => ask('/v1/models', { method: 'DELETE' }),
   body_too_large: () => predict('plain', picture('large', 100_000)),
   unsupported_content_type: () => predict('plain', picture('p'), { 'content-type': 'text/plain' }),

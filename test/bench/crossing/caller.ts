@@ -45,7 +45,8 @@ const subscriber = connectSubscriber(url, {
 });
 subscriber.on('smessageBuffer', (_channel: Buffer, message: Buffer) => waiter.receive(message));
 await Promise.all([client, subscriber, ...(cacheClient ? [cacheClient] : [])].map((one) => untilReady(one, 10_000)));
-const cache = cacheClient && createCache({ reader: cacheClient, timeoutMs: 1000, clock, metrics });
+const cache =
+  cacheClient && createCache({ reader: cacheClient, timeoutMs: 1000, nextTurn: setImmediate, clock, metrics });
 const limits = { maxTasks: 10_000, maxBytes: 1024 ** 3 };
 const producer = createProducer({ client, edge, limits, tasksPerSecond: () => 0, nextTurn: setImmediate });
 const cross = createCrossing({ client, producer, waiter, limits, metrics });

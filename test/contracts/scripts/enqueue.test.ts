@@ -45,7 +45,13 @@ test('an admitted task has its entry, its image, its marker and its place in the
   assert.equal(await client.xlen(toyStream), 1);
   assert.equal(await client.get(toyKeys.image(request.id)), '12345');
   assert.deepEqual(await client.hgetall(toyKeys.work), { [request.work]: request.id });
-  assert.deepEqual(await client.hgetall(toyKeys.load), { count: '1', bytes: '5', 'count:a': '1', 'bytes:a': '5' });
+  assert.deepEqual(await client.hgetall(toyKeys.load), {
+    count: '1',
+    bytes: '5',
+    admitted: '1',
+    'count:a': '1',
+    'bytes:a': '5',
+  });
 });
 
 test('tasks that are sent together each get their own answer, equal ones join within the call', async () => {

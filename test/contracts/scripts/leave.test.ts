@@ -128,7 +128,13 @@ test('a batch leaves in one call, each with its own end, in order', async () => 
   ]);
   const [left, gone, shared] = [(...edges: string[]) => ({ how: 'left', edges }), { how: 'gone' }, { how: 'shared' }];
   assert.deepEqual(ends, [left('edge-1'), left('edge-1', 'edge-2'), gone, shared, gone]);
-  assert.deepEqual(await client.hgetall(toyKeys.load), { count: '1', bytes: '1', 'count:d': '1', 'bytes:d': '1' });
+  assert.deepEqual(await client.hgetall(toyKeys.load), {
+    count: '1',
+    bytes: '1',
+    admitted: '4',
+    'count:d': '1',
+    'bytes:d': '1',
+  });
   assert.deepEqual(await client.getBuffer(toyKeys.result(a)), resultBytes('["a"]'));
   assert.equal(await client.exists(toyKeys.result(c)), 0);
 });
@@ -173,7 +179,13 @@ test('tasks of two tenants leave from the account of each', async () => {
   const ofA = await inFlight({ tenant: 'a', image: Buffer.from('123') });
   const ofB = await inFlight({ tenant: 'b', image: Buffer.from('12345') });
   await leaveOne(client, ofA);
-  assert.deepEqual(await client.hgetall(toyKeys.load), { count: '1', bytes: '5', 'count:b': '1', 'bytes:b': '5' });
+  assert.deepEqual(await client.hgetall(toyKeys.load), {
+    count: '1',
+    bytes: '5',
+    admitted: '2',
+    'count:b': '1',
+    'bytes:b': '5',
+  });
   await leaveOne(client, ofB);
   assert.equal(await client.exists(toyKeys.load), 0);
 });
@@ -208,4 +220,15 @@ test('no group is needed to leave', async () => {
   const taskId = await inFlight();
   assert.equal(((await client.xinfo('GROUPS', toyStream)) as unknown[]).length, 0, consumerGroup);
   assert.equal((await leaveOne(client, taskId)).how, 'left');
+});
+
+test('a result is kept for as long as its task asks for, and others of the batch for as long as the call says', async () => {
+  const [kept, other] = [await inFlight(), await inFlight({ image: Buffer.from('other') })];
+  await client.hset(toyKeys.task(kept), 'keep', '3600000');
+  await leave(client, lane, [
+    { taskId: kept, reason: 'succeeded', result: resultBytes() },
+    { taskId: other, reason: 'succeeded', result: resultBytes() },
+  ]);
+  assert.ok((await client.pttl(toyKeys.result(kept))) > 3_500_000);
+  assert.ok((await client.pttl(toyKeys.result(other))) <= lane.keepResultMs);
 });

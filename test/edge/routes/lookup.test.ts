@@ -23,7 +23,7 @@ stream.disconnect();
 
 const metrics = createEdgeMetrics(createNoopMeter());
 const clock = { now: () => performance.now() };
-const cache = createCache({ reader: stored, timeoutMs: 1000, clock, metrics });
+const cache = createCache({ reader: stored, timeoutMs: 1000, nextTurn: setImmediate, clock, metrics });
 const cross = recordingCross();
 const edge = await edgeUnderTest(redis.stream.url, { cache, cross });
 const trusting = await edgeUnderTest(redis.stream.url, {
@@ -38,7 +38,10 @@ const b = digestsOf(twinB);
 const answerA = Buffer.from('{"id":"of-a","cache":"hit","bytes":"\u00e9"}');
 
 before(async () => {
-  await stored.set(cacheKey(`shared:toy:1:minScore=0&top=2:${a.md5}`), encodeCached(a.sha256, [answerA]));
+  await stored.set(
+    cacheKey(`shared:toy:1:minScore=0&top=2:${a.md5}`),
+    encodeCached(a.sha256, 2_000_000_000, [answerA]),
+  );
 });
 
 const lookupUrl = (md5: string, query: string) => `${edge.url}/v1/models/toy/results/${md5}${query}`;

@@ -1,0 +1,63 @@
+import { answerBytes } from '../contracts/answer.js';
+import { Failure } from '../contracts/failure.js';
+import type { Seen } from '../contracts/scripts/submission.js';
+import type { TaskState } from '../contracts/task-state.js';
+import { parseTaskId } from '../contracts/task.js';
+import { problemOf, type ProblemBody } from './problem.js';
+
+/** A task as its caller sees it. */
+export interface TaskView {
+  readonly id: string;
+  readonly model: string;
+  readonly state: TaskState;
+  /** ISO 8601, in Redis's clock. */
+  readonly deadline?: string;
+  /** 1 for the task that is next; an estimate where tasks overtake each other. */
+  readonly position?: number;
+  /** Milliseconds, by what the consumers report; left out where none does. */
+  readonly expectedWaitMs?: number;
+  /** As a synchronous request would have been answered. */
+  readonly answer?: unknown;
+  readonly problem?: ProblemBody;
+}
+
+/** @param tasksPerSecond what the model's consumers do together; 0 where that is not known */
+export function taskView(id: string, seen: Seen, tasksPerSecond: (model: string) => number): TaskView {
+  const model = parseTaskId(id)?.model ?? '';
+  switch (seen.state) {
+    case 'waiting':
+    case 'pending': {
+      const { state, position } = seen;
+      const rate = tasksPerSecond(model);
+      const wait = rate > 0 ? { expectedWaitMs: Math.round((position * 1000) / rate) } : {};
+      return { id, model, state, deadline: new Date(seen.deadline).toISOString(), position, ...wait };
+    }
+    case 'finished':
+      return finishedView(id, model, seen);
+    case 'cancelled':
+      return { id, model, state: 'cancelled' };
+    case 'expired':
+      return failedView(id, model, new Failure('deadline_exceeded', 'there was no result by the deadline'));
+    case 'lost':
+      return failedView(id, model, new Failure('task_lost', 'it is neither in the stream nor has it a result'));
+  }
+}
+
+export function hasEnded({ state }: TaskView): boolean {
+  return state !== 'waiting' && state !== 'pending';
+}
+
+function finishedView(id: string, model: string, seen: Extract<Seen, { state: 'finished' }>): TaskView {
+  const { result, taskId, kind } = seen;
+  if (result.outcome === 'failed') return failedView(id, model, new Failure(result.code, result.detail));
+  const { version, predictions, timing } = result;
+  const cache = taskId === id ? 'miss' : 'joined';
+  const bytes = answerBytes({ id: taskId, model, version, task: kind, cache, predictions, timing });
+  const answer: unknown = JSON.parse(bytes.toString());
+  return { id, model, state: 'succeeded', answer };
+}
+
+function failedView(id: string, model: string, failure: Failure): TaskView {
+  const state = failure.code === 'deadline_exceeded' ? 'expired' : 'failed';
+  return { id, model, state, problem: problemOf(failure) };
+}
