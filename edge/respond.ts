@@ -18,16 +18,22 @@ export function respondJson(c: EdgeContext, status: number, value: unknown, head
   return respond(c, status, JSON.stringify(value), { 'content-type': 'application/json', ...headers });
 }
 
-/** An answer that is written piece by piece; whoever goes away ends the source. */
+/** An answer that is written piece by piece, as the client takes it; a client that goes away ends the source. */
 export function respondStream(c: EdgeContext, type: string, source: AsyncGenerator<string>): Response {
   const headers: Headers = { 'content-type': type, 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
   addCommon(c.get('request'), headers);
-  return new Response(ReadableStream.from(encoded(source)), { status: 200, headers });
-}
-
-async function* encoded(source: AsyncGenerator<string>): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder();
-  for await (const piece of source) yield encoder.encode(piece);
+  const body = new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      const piece = await source.next();
+      if (piece.done) controller.close();
+      else controller.enqueue(encoder.encode(piece.value));
+    },
+    cancel: async () => {
+      await source.return(undefined);
+    },
+  });
+  return new Response(body, { status: 200, headers });
 }
 
 function addCommon({ requestId, trace, paid }: RequestState, headers: Headers): void {

@@ -29,7 +29,8 @@ async function* events(
 ): AsyncGenerator<string> {
   let told = '';
   let toldAt = 0;
-  for (let view = first; ; view = await next()) {
+  let view: TaskView | undefined = first;
+  while (view) {
     const data = JSON.stringify(view);
     const now = deps.clock.now();
     if (data !== told) {
@@ -40,5 +41,7 @@ async function* events(
       toldAt = now;
     }
     if (hasEnded(view) || signal.aborted) return;
+    // Where the stream cannot be asked the events end, and who follows them comes again by itself.
+    view = await next().catch(() => undefined);
   }
 }

@@ -62,7 +62,7 @@ test('a lookup may be kept by its caller for as long as the answer is kept here;
   const path = `${url}/v1/models/nsfw/results/${md5}?sha256=${sha256}`;
   const found = await fetch(path);
   const [, seconds = ''] = /^private, max-age=(\d+)$/.exec(found.headers.get('cache-control') ?? '') ?? [];
-  const ttl = await system.cache.ttl((await keysOf('nsfw'))[0] ?? '');
+  const ttl = await system.cache.ttl((await keysOf('nsfw')).find((key) => key.includes('top=5')) ?? '');
   assert.ok(Math.abs(Number(seconds) - ttl) <= 3, `${seconds} s told, ${String(ttl)} s left`);
   const head = await fetch(path, { method: 'HEAD' });
   assert.deepEqual([head.status, await head.text()], [200, '']);
