@@ -70,8 +70,7 @@ export function createSubmissions(deps: SubmissionsDeps): Submissions {
         await submit(client, { id, tenant, kind, taskId: taken.id, deadline: taken.deadline, keepMs });
         return taken;
       } catch (error) {
-        // Nobody will come back for it.
-        cancelTask(client, order.spec, taken.id).catch(() => undefined);
+        // Whether it was recorded is not known, so the task stays: sent again under its key it is found.
         throw streamUnavailable(error);
       }
     },

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- look: what has become of a submission. No body is read but a result that is there. Whoever was told that it is past
--- its deadline is never told otherwise, although a run that goes on may still end.
+-- its deadline, or lost, is never told otherwise, although a run that goes on may still end.
 --
 -- KEYS 1 submission (hash)    2 load account (hash)    3 stream of the lane
 -- ARGV 1 submission id    2 group    3 an edge to tell when the task ends ('' tells nobody)
@@ -24,7 +24,10 @@ if time[1] * 1000 + time[2] / 1000 >= tonumber(deadline) then
   redis.call('HSET', KEYS[1], 'ended', 'expired')
   return { 'expired', tenant }
 end
-if not task[1] then return { 'lost', tenant } end
+if not task[1] then
+  redis.call('HSET', KEYS[1], 'ended', 'lost')
+  return { 'lost', tenant }
+end
 
 local edges = task[2] or ''
 if ARGV[3] ~= '' and not string.find(' ' .. edges .. ' ', ' ' .. ARGV[3] .. ' ', 1, true) then
