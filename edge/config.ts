@@ -97,7 +97,7 @@ const configSchema = variables
       maxPixels: env.SAMPAN_MAX_PIXELS,
       defaultTimeoutMs: env.SAMPAN_DEFAULT_TIMEOUT_MS,
       maxTimeoutMs: env.SAMPAN_MAX_TIMEOUT_MS,
-      /** Milliseconds that a request may take whose caller comes back for the result, and seconds that it is kept. */
+      /** Milliseconds that a request may take whose caller comes back for the result, and seconds past that for which it is kept. */
       asyncTimeoutMs: env.SAMPAN_ASYNC_TIMEOUT_MS,
       asyncResultSeconds: env.SAMPAN_ASYNC_RESULT_SECONDS,
       /** Most admitted tasks, and their bytes, per model. */
