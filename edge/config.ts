@@ -46,6 +46,9 @@ const variables = z.object({
   SAMPAN_MAX_TIMEOUT_MS: whole(60_000, 1, 3_600_000),
   SAMPAN_ASYNC_TIMEOUT_MS: whole(600_000, 1, 86_400_000),
   SAMPAN_ASYNC_RESULT_SECONDS: whole(3600, 1, 30 * 86_400),
+  SAMPAN_MAX_FOLLOWERS: whole(1000, 1, 1_000_000),
+  SAMPAN_SHARE_MS: whole(2000, 1, 3_600_000),
+  SAMPAN_MAX_BATCH_IMAGES: whole(1000, 1, 100_000),
   SAMPAN_MAX_TASKS: whole(10_000, 1, 100_000_000),
   SAMPAN_MAX_TASK_BYTES: whole(1024 * MiB, 1, 2 ** 50 - 1),
   SAMPAN_CACHE: flag('on', 'off', true),
@@ -100,6 +103,11 @@ const configSchema = variables
       /** Milliseconds that a request may take whose caller comes back for the result, and seconds past that for which it is kept. */
       asyncTimeoutMs: env.SAMPAN_ASYNC_TIMEOUT_MS,
       asyncResultSeconds: env.SAMPAN_ASYNC_RESULT_SECONDS,
+      /** Requests of one tenant that may follow tasks on this edge at a time. */
+      maxFollowers: env.SAMPAN_MAX_FOLLOWERS,
+      /** Milliseconds of a model's consumers that one tenant's batches and asynchronous requests may fill at a time. */
+      shareMs: env.SAMPAN_SHARE_MS,
+      maxBatchImages: env.SAMPAN_MAX_BATCH_IMAGES,
       /** Most admitted tasks, and their bytes, per model. */
       maxTasks: env.SAMPAN_MAX_TASKS,
       maxTaskBytes: env.SAMPAN_MAX_TASK_BYTES,

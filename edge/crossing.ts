@@ -13,6 +13,8 @@ export interface Order {
   readonly spec: TaskSpec;
   readonly work: string;
   readonly image: Buffer;
+  /** Whether it counts towards its tenant's share: its caller does not wait for it alone. */
+  readonly inShare?: boolean;
   /** Milliseconds until the request's deadline. */
   readonly timeLeftMs: number;
   /** Aborted when the client has gone. */

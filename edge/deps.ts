@@ -7,6 +7,7 @@ import type { OnPiece } from './body/read-body.js';
 import type { Cache } from './cache.js';
 import type { EdgeConfig } from './config.js';
 import type { Cross } from './crossing.js';
+import type { Followers } from './followers.js';
 import type { EdgeMetrics } from './metrics.js';
 import type { ModelView } from './models.js';
 import type { EdgeContext } from './request.js';
@@ -43,6 +44,9 @@ export interface EdgeDeps {
   clientAddress(c: EdgeContext): string;
   readonly cross: Cross;
   readonly submissions: Submissions;
+  readonly followers: Followers;
+  /** Aborted when this edge stops: who waits for what may take long is answered then. */
+  readonly stopping: AbortSignal;
   readonly cache: Cache;
   readonly models: ModelView;
   readonly tracer: Tracer;

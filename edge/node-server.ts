@@ -18,6 +18,7 @@ import { createCache, noCache } from './cache.js';
 import type { EdgeConfig } from './config.js';
 import { createCrossing } from './crossing.js';
 import type { EdgeDeps, Readiness } from './deps.js';
+import { createFollowers } from './followers.js';
 import { createEdgeMetrics } from './metrics.js';
 import { startModelView } from './models.js';
 import { closeGracefully, createNodeServer } from './node-http.js';
@@ -59,9 +60,12 @@ export async function startEdge(config: EdgeConfig, log: Logger, env: Environmen
     const telemetry = await startTelemetry({ service: 'sampan-edge', instance: edge, host, metricsPort, env });
     undo.push(() => telemetry.shutdown());
     const connections = await connect(config, log, undo);
-    const server = createNodeServer(createApp(await assemble(config, log, { edge, telemetry, connections, undo })));
+    const stopping = new AbortController();
+    const parts = { edge, telemetry, connections, undo, stopping: stopping.signal };
+    const server = createNodeServer(createApp(await assemble(config, log, parts)));
     const url = await listen(server, host, config.port, 'edge');
     const close = async () => {
+      stopping.abort();
       const inTime = await closeGracefully(server, drainMs);
       await undoAll(undo);
       return inTime;
@@ -104,10 +108,11 @@ interface Parts {
   readonly telemetry: Telemetry;
   readonly connections: Connections;
   readonly undo: Undo;
+  readonly stopping: AbortSignal;
 }
 
 async function assemble(config: EdgeConfig, log: Logger, parts: Parts): Promise<EdgeDeps> {
-  const { edge, telemetry, undo } = parts;
+  const { edge, telemetry, undo, stopping } = parts;
   const { client, cache, access } = parts.connections;
   const { now } = clock;
   const metrics = createEdgeMetrics(telemetry.meter);
@@ -121,7 +126,8 @@ async function assemble(config: EdgeConfig, log: Logger, parts: Parts): Promise<
   await listenForReplies(config, log, edge, waiter, undo);
   const limits = { maxTasks: config.maxTasks, maxBytes: config.maxTaskBytes };
   const { tasksPerSecond } = models;
-  const producer = createProducer({ client, edge, limits, tasksPerSecond, nextTurn: setImmediate });
+  const share = { shareMs: config.shareMs, timeoutMs: config.defaultTimeoutMs };
+  const producer = createProducer({ client, edge, limits, share, tasksPerSecond, nextTurn: setImmediate });
   return {
     ...{ config, clock, models, metrics },
     ...openAccess(config, access, { clock, metrics }),
@@ -130,9 +136,11 @@ async function assemble(config: EdgeConfig, log: Logger, parts: Parts): Promise<
     clientAddress: (c) => nodeBindings(c).incoming.socket.remoteAddress ?? '',
     cross: createCrossing({ client, producer, waiter, limits, metrics }),
     submissions: createSubmissions({
-      ...{ client, producer, waiter, limits, metrics, edge },
-      ...{ keepMs: config.asyncResultSeconds * 1000, longestMs: config.asyncTimeoutMs },
+      ...{ client, producer, waiter, limits, metrics, edge, clock, stopping },
+      keepMs: config.asyncResultSeconds * 1000,
     }),
+    followers: createFollowers(config.maxFollowers),
+    stopping,
     cache: cache
       ? createCache({ reader: cache, timeoutMs: config.cacheTimeoutMs, nextTurn: setImmediate, clock, metrics })
       : noCache,

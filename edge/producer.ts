@@ -1,16 +1,23 @@
 import { enqueue, type AdmissionLimits, type Enqueued, type Enqueueing } from '../contracts/scripts/enqueue.js';
+import { shareOf, type ShareLimits } from './admission.js';
 import type { StreamClient } from '../contracts/scripts/scripts.js';
+
+export interface Produced extends Enqueueing {
+  /** Whether it counts towards its tenant's share: its caller does not wait for it alone. */
+  readonly inShare?: boolean;
+}
 
 /** Sends tasks to their streams. */
 export interface Producer {
   /** @throws where the stream cannot be reached or refuses; sending again is safe */
-  enqueue(task: Enqueueing): Promise<Enqueued>;
+  enqueue(task: Produced): Promise<Enqueued>;
 }
 
 export interface ProducerDeps {
   readonly client: StreamClient;
   readonly edge: string;
   readonly limits: AdmissionLimits;
+  readonly share: ShareLimits;
   /** Tasks per second that the live consumers of a model report together. */
   readonly tasksPerSecond: (model: string) => number;
   /** Calls back when the present turn of the event loop is over, without a delay. */
@@ -19,7 +26,7 @@ export interface ProducerDeps {
 
 /** A task that has not gone out yet. */
 interface Gathered {
-  readonly task: Enqueueing;
+  readonly task: Produced;
   resolve(enqueued: Enqueued): void;
   reject(error: unknown): void;
 }
@@ -28,8 +35,8 @@ interface Gathered {
 const mostTasks = 128;
 const mostBytes = 4 * 1024 * 1024;
 
-/** What is sent within one turn of the event loop travels together, by model and lane. */
-export function createProducer({ client, edge, limits, tasksPerSecond, nextTurn }: ProducerDeps): Producer {
+/** What is sent within one turn of the event loop travels together, by model and lane and whether it counts towards shares. */
+export function createProducer({ client, edge, limits, share, tasksPerSecond, nextTurn }: ProducerDeps): Producer {
   let gathered: Gathered[] = [];
   const flush = () => {
     const sending = gathered;
@@ -39,14 +46,13 @@ export function createProducer({ client, edge, limits, tasksPerSecond, nextTurn 
   const send = async (group: readonly Gathered[]) => {
     const [first] = group;
     if (!first) return;
-    const { model, lane } = first.task.spec;
+    const { spec, inShare = false } = first.task;
+    const { model, lane } = spec;
+    const rate = tasksPerSecond(model);
+    const to = { model, lane, edge, limits, tasksPerSecond: rate, share: inShare ? shareOf(rate, share) : undefined };
     try {
       const tasks = group.map((one) => one.task);
-      const enqueued = await enqueue(
-        client,
-        { model, lane, edge, limits, tasksPerSecond: tasksPerSecond(model) },
-        tasks,
-      );
+      const enqueued = await enqueue(client, to, tasks);
       enqueued.forEach((each, i) => group[i]?.resolve(each));
     } catch (error) {
       for (const one of group) one.reject(error);
@@ -61,12 +67,13 @@ export function createProducer({ client, edge, limits, tasksPerSecond, nextTurn 
   };
 }
 
-/** Splits what was gathered by model and lane, and then by the bounds of one transaction. */
+/** Splits what was gathered by what one call has in common, and then by the bounds of one transaction. */
 function groups(gathered: readonly Gathered[]): readonly (readonly Gathered[])[] {
   const done: Gathered[][] = [];
   const open = new Map<string, { members: Gathered[]; bytes: number }>();
   for (const one of gathered) {
-    const key = `${one.task.spec.model} ${one.task.spec.lane}`;
+    const { spec, inShare = false } = one.task;
+    const key = `${spec.model} ${spec.lane}${inShare ? ' in share' : ''}`;
     const bytes = one.task.image.length;
     const group = open.get(key);
     if (group && group.members.length < mostTasks && group.bytes + bytes <= mostBytes) {

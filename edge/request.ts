@@ -21,6 +21,8 @@ export interface RequestState {
   pixels?: number;
   /** Code of the failure that it was answered with. */
   code?: string;
+  /** Of an answer that is written piece by piece: resolves when it is out, or its client has gone. */
+  streamed?: Promise<void>;
 }
 
 /** Bindings are what the runtime hands on with a request; only a runtime's own files look into them. */

@@ -21,15 +21,23 @@ export function respondJson(c: EdgeContext, status: number, value: unknown, head
 /** An answer that is written piece by piece, as the client takes it; a client that goes away ends the source. */
 export function respondStream(c: EdgeContext, type: string, source: AsyncGenerator<string>): Response {
   const headers: Headers = { 'content-type': type, 'cache-control': 'no-store', 'x-accel-buffering': 'no' };
-  addCommon(c.get('request'), headers);
+  const request = c.get('request');
+  addCommon(request, headers);
+  let end: () => void = () => undefined;
+  request.streamed = new Promise<void>((resolve) => (end = resolve));
   const encoder = new TextEncoder();
   const body = new ReadableStream<Uint8Array>({
     pull: async (controller) => {
       const piece = await source.next();
-      if (piece.done) controller.close();
-      else controller.enqueue(encoder.encode(piece.value));
+      if (!piece.done) {
+        controller.enqueue(encoder.encode(piece.value));
+        return;
+      }
+      controller.close();
+      end();
     },
     cancel: async () => {
+      end();
       await source.return(undefined);
     },
   });

@@ -3,6 +3,7 @@ import { Failure } from '../contracts/failure.js';
 import type { Seen } from '../contracts/scripts/submission.js';
 import type { TaskState } from '../contracts/task-state.js';
 import { parseTaskId } from '../contracts/task.js';
+import type { Taken } from './send.js';
 import { problemOf, type ProblemBody } from './problem.js';
 
 /** A task as its caller sees it. */
@@ -27,10 +28,8 @@ export function taskView(id: string, seen: Seen, tasksPerSecond: (model: string)
   switch (seen.state) {
     case 'waiting':
     case 'pending': {
-      const { state, position } = seen;
-      const rate = tasksPerSecond(model);
-      const wait = rate > 0 ? { expectedWaitMs: Math.round((position * 1000) / rate) } : {};
-      return { id, model, state, deadline: new Date(seen.deadline).toISOString(), position, ...wait };
+      const { state, deadline, position } = seen;
+      return { id, model, state, ...deadlineView(deadline), ...placeView(position, tasksPerSecond(model)) };
     }
     case 'finished':
       return finishedView(id, model, seen);
@@ -41,6 +40,22 @@ export function taskView(id: string, seen: Seen, tasksPerSecond: (model: string)
     case 'lost':
       return failedView(id, model, new Failure('task_lost', 'it is neither in the stream nor has it a result'));
   }
+}
+
+/** A task that has just been accepted; where one stands that was joined is not known. */
+export function acceptedView(id: string, taken: Taken, tasksPerSecond: (model: string) => number): TaskView {
+  const model = parseTaskId(id)?.model ?? '';
+  const place = taken.how === 'admitted' ? placeView(taken.tasks, tasksPerSecond(model)) : {};
+  return { id, model, state: 'waiting', ...deadlineView(taken.deadline), ...place };
+}
+
+/** A deadline of 0 is that of a task which left while its command was sent again. */
+function deadlineView(deadline: number): Pick<TaskView, 'deadline'> {
+  return deadline > 0 ? { deadline: new Date(deadline).toISOString() } : {};
+}
+
+function placeView(position: number, rate: number): Pick<TaskView, 'position' | 'expectedWaitMs'> {
+  return { position, ...(rate > 0 ? { expectedWaitMs: Math.round((position * 1000) / rate) } : {}) };
 }
 
 export function hasEnded({ state }: TaskView): boolean {

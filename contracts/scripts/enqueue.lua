@@ -9,15 +9,18 @@
 --      then for each task: task hash, image, stored result
 -- ARGV 1 edge    2 most tasks admitted    3 most bytes admitted
 --      4 tasks per second that the consumers do; 0 where that is not known
+--      5 most tasks admitted of one tenant    6 milliseconds that the backlog may take them; 0 and 0 for callers that wait
+--      one by one, who are bound by their deadlines alone
 --      then for each task: task id, SHA-256, work key, tenant, bytes of the image,
 --      milliseconds left until the deadline, entry
 --
 -- Returns for each task a string, its words being
 --         'admitted', task id, tasks admitted, deadline
 --      or 'joined', task id of the equal work, tasks admitted, deadline, its traceparent
---      or 'shed', 'count', 'bytes' or 'wait' (it would not be done by its deadline), tasks admitted,
---         milliseconds until there will be room for it
+--      or 'shed', 'count', 'bytes', 'wait' (it would not be done by its deadline, or take others' places) or 'share' (its
+--         tenant's), tasks admitted, milliseconds until there will be room for it
 local edge, mostTasks, mostBytes, rate = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local mostOfTenant, mostWait = tonumber(ARGV[5]), tonumber(ARGV[6])
 
 -- Of the time until its deadline, a task may spend so much waiting for those before it: rates are estimates.
 local mostWaiting = 0.8
@@ -65,7 +68,10 @@ end
 -- others with later deadlines stand before it, they must have gone.
 local function shed(limit, admitted, timeLeft)
   local wait = 0
-  if rate > 0 and admitted > 0 then
+  if limit == 'share' then
+    -- Others find room meanwhile, so nobody's turn changes.
+    wait = rate > 0 and math.min(latestTurn, mostOfTenant * 500 / rate) or 0
+  elseif rate > 0 and admitted > 0 then
     local perSecond = returning * rate * math.min(1, math.max(0.05, mostWaiting * timeLeft / 1000))
     wait = math.min(latestTurn, math.max(0, amount('turn') - now()) + 1000 / perSecond)
     load.turn, changed = now() + wait, true
@@ -101,12 +107,15 @@ local function enqueue(taskKey, imageKey, resultKey, id, sha256, work, tenant, b
     return 'admitted ' .. id .. ' ' .. amount('count') .. ' ' .. (deadline or 0)
   end
   local count, total = amount('count') + 1, amount('bytes') + bytes
+  local tenantCount, tenantBytes = 'count:' .. tenant, 'bytes:' .. tenant
+  local patience = mostWait > 0 and math.min(mostWait, timeLeft) or tonumber(timeLeft)
   local limit = count > mostTasks and 'count' or total > mostBytes and 'bytes'
-    or rate > 0 and (count - 1) * 1000 / rate > mostWaiting * timeLeft and 'wait'
+    or mostOfTenant > 0 and amount(tenantCount) >= mostOfTenant and 'share'
+    or rate > 0 and (count - 1) * 1000 / rate > mostWaiting * patience and 'wait'
   if limit then
     redis.call('DEL', imageKey)
     if marked then redis.call('HDEL', KEYS[2], work) end
-    return shed(limit, count - 1, tonumber(timeLeft))
+    return shed(limit, count - 1, patience)
   end
   local entry = redis.call('XADD', KEYS[1], '*', 'task', entryText)
   local deadline = string.format('%.0f', string.match(entry, '^%d+') + timeLeft)
@@ -114,7 +123,6 @@ local function enqueue(taskKey, imageKey, resultKey, id, sha256, work, tenant, b
   -- marker stays theirs.
   redis.call('HSET', taskKey, 'deadline', deadline, 'edges', edge, 'ledger',
     entry .. ' ' .. bytes .. ' ' .. sha256 .. ' ' .. (marked and work or '-') .. ' ' .. tenant)
-  local tenantCount, tenantBytes = 'count:' .. tenant, 'bytes:' .. tenant
   load.count, load.bytes, load.admitted, changed = count, total, amount('admitted') + 1, true
   load[tenantCount], load[tenantBytes] = amount(tenantCount) + 1, amount(tenantBytes) + bytes
   return 'admitted ' .. id .. ' ' .. count .. ' ' .. deadline
@@ -122,7 +130,7 @@ end
 
 local replies = {}
 for i = 1, (#KEYS - 3) / 3 do
-  local k, a = 3 * i + 1, 7 * i - 2
+  local k, a = 3 * i + 1, 7 * i
   replies[i] = enqueue(KEYS[k], KEYS[k + 1], KEYS[k + 2],
     ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4], ARGV[a + 5], ARGV[a + 6])
 end

@@ -12,6 +12,14 @@ export interface AdmissionLimits {
   readonly maxBytes: number;
 }
 
+/** What one tenant may take of a model's backlog with tasks whose callers do not wait one by one. */
+export interface Share {
+  /** Most of its tasks that may be admitted; 0 for any number. */
+  readonly tasks: number;
+  /** Milliseconds that the backlog before them may take; 0 where their deadlines alone count. */
+  readonly waitMs: number;
+}
+
 /** One task that is sent. */
 export interface Enqueueing {
   readonly id: string;
@@ -31,11 +39,15 @@ export interface EnqueueingTo {
   /** The edge that waits for them. */
   readonly edge: string;
   readonly limits: AdmissionLimits;
+  /** Left out for callers that wait one by one. */
+  readonly share?: Share | undefined;
   /** What the model's consumers do together; 0 where that is not known, and then nobody is shed for the wait. */
   readonly tasksPerSecond: number;
 }
 
-const shedLimits = ['count', 'bytes', 'wait'] as const;
+const noShare: Share = { tasks: 0, waitMs: 0 };
+
+const shedLimits = ['count', 'bytes', 'wait', 'share'] as const;
 export type ShedLimit = (typeof shedLimits)[number];
 
 /**
@@ -68,7 +80,8 @@ export async function enqueue(
   const images: (string | Buffer)[] = [];
   const keyList = [keys.tasks(to.lane), keys.work, keys.load];
   const { maxTasks, maxBytes } = to.limits;
-  const argumentList: (string | number)[] = [to.edge, maxTasks, maxBytes, to.tasksPerSecond];
+  const { tasks: mostOfTenant, waitMs } = to.share ?? noShare;
+  const argumentList: (string | number)[] = [to.edge, maxTasks, maxBytes, to.tasksPerSecond, mostOfTenant, waitMs];
   for (const task of tasks) {
     const { id, spec, image } = task;
     const timeLeftMs = Math.max(0, Math.ceil(task.timeLeftMs));

@@ -29,7 +29,7 @@ export function defineScripts<Client extends StreamClient>(client: Client): Clie
   client.defineCommand('sampanRetire', { numberOfKeys: 1, lua: scriptSources.retire });
   client.defineCommand('sampanSpend', { numberOfKeys: 2, lua: scriptSources.spend });
   client.defineCommand('sampanSolo', { numberOfKeys: 2, lua: scriptSources.solo });
-  client.defineCommand('sampanSubmit', { numberOfKeys: 4, lua: scriptSources.submit });
+  client.defineCommand('sampanSubmit', { lua: scriptSources.submit });
   client.defineCommand('sampanLook', { numberOfKeys: 3, lua: scriptSources.look });
   client.defineCommand('sampanWithdraw', { numberOfKeys: 1, lua: scriptSources.withdraw });
   return client;

@@ -17,16 +17,17 @@ export interface Submission {
   readonly deadline: number;
   /** Milliseconds that the result is kept for it. */
   readonly keepMs: number;
+  /** Digest of the Idempotency-Key that stands for it. */
+  readonly keyDigest?: string | undefined;
 }
 
 /** Records a submission; see submit.lua. @throws where Redis refuses; doing it again is safe */
 export async function submit(client: StreamClient, submission: Submission): Promise<void> {
-  const { id, tenant, taskId, kind, deadline, keepMs } = submission;
+  const { id, tenant, taskId, kind, deadline, keepMs, keyDigest } = submission;
   const keys = keysOf(id);
-  await client.sampanSubmit(
-    ...[keys.submission(id), keys.task(taskId), keys.result(taskId), keys.load],
-    ...[tenant, taskId, deadline, keepMs, kind],
-  );
+  const keyList = [keys.submission(id), keys.task(taskId), keys.result(taskId), keys.load];
+  if (keyDigest !== undefined) keyList.push(keys.idempotency(tenant, keyDigest));
+  await client.sampanSubmit(keyList.length, ...keyList, tenant, taskId, deadline, keepMs, kind);
 }
 
 /** What has become of a submission. Times are milliseconds of Redis's clock. */
@@ -93,19 +94,22 @@ export async function withdraw(client: StreamClient, id: string, tenant: string)
   throw unknownForm('withdraw');
 }
 
+/** Milliseconds for which a key is taken before its submission is recorded: longer than that can take. */
+const claimMs = 60_000;
+
 /**
- * Takes an Idempotency-Key for a submission, unless it was taken before.
+ * Takes an Idempotency-Key for a submission, for a minute or until it is recorded, unless it was taken before.
  * @param asked names what is asked for, so that another request by the same key can be told
  * @returns the id that the key stands for, and what was asked then
  */
 export async function claimKey(
   client: StreamClient,
-  claim: { readonly id: string; readonly tenant: string; readonly digest: string; readonly keepMs: number },
+  claim: { readonly id: string; readonly tenant: string; readonly digest: string },
   asked: string,
 ): Promise<{ readonly id: string; readonly asked: string }> {
-  const { id, tenant, digest, keepMs } = claim;
+  const { id, tenant, digest } = claim;
   const key = keysOf(id).idempotency(tenant, digest);
-  const before = await client.set(key, `${id} ${asked}`, 'PX', keepMs, 'NX', 'GET');
+  const before = await client.set(key, `${id} ${asked}`, 'PX', claimMs, 'NX', 'GET');
   if (before === null) return { id, asked };
   const [takenBy = '', askedThen = ''] = before.split(' ');
   return { id: takenBy, asked: askedThen };

@@ -16,7 +16,8 @@ export function observed(deps: EdgeDeps, endpoint: string, handle: Handle): (c: 
     const request = begin(deps, c, endpoint);
     c.set('request', request);
     const answer = await answerOf(deps, c, handle);
-    end(deps, c, request, answer.status);
+    if (request.streamed) void request.streamed.then(() => end(deps, c, request, answer.status));
+    else end(deps, c, request, answer.status);
     return answer;
   };
 }

@@ -38,7 +38,7 @@ export function predict(deps: EdgeDeps): Handle {
     const cached = await lookUp(deps, c, spec, work, watch);
     if (cached) return answerHit(c, cached.answer, watch);
     const { trace } = c.get('request');
-    const order = { spec, work, image, timeLeftMs: deadline - deps.clock.now(), trace };
+    const order = { spec, work, image, inShare: respondAsync, timeLeftMs: deadline - deps.clock.now(), trace };
     if (submission) return accept(deps, c, order, submission);
     const crossed = await deps.cross({ ...order, signal: c.req.raw.signal });
     watch.lap('cross');

@@ -1,3 +1,4 @@
+import type { Seen } from '../../contracts/scripts/submission.js';
 import type { EdgeDeps } from '../deps.js';
 import type { Handle } from '../request.js';
 import { respondStream } from '../respond.js';
@@ -8,31 +9,42 @@ import { caller } from './tasks.js';
 const lookEveryMs = 1000;
 /** Proxies close connections that say nothing for a minute. */
 const longestSilenceMs = 15_000;
+/** After that they end, and who follows them comes again by itself. */
+const longestMs = 600_000;
 
 /** `GET /v1/tasks/:id/events`: server-sent events, `state` at every change until the task has ended. */
 export function taskEvents(deps: EdgeDeps): Handle {
   return async (c) => {
     const { id, tenant } = await caller(deps, c);
-    const { signal } = c.req.raw;
-    const first = taskView(id, await deps.submissions.look(id, tenant), deps.models.tasksPerSecond);
-    const next = async () =>
-      taskView(id, await deps.submissions.lookWithin(id, tenant, lookEveryMs, signal), deps.models.tasksPerSecond);
-    return respondStream(c, 'text/event-stream', events(deps, first, next, signal));
+    const end = deps.followers.begin(tenant);
+    try {
+      const { signal } = c.req.raw;
+      const show = (seen: Seen) => taskView(id, seen, deps.models.tasksPerSecond);
+      const first = show(await deps.submissions.look(id, tenant));
+      const next = async () => show(await deps.submissions.lookWithin(id, tenant, lookEveryMs, signal));
+      const response = respondStream(c, 'text/event-stream', events(deps, first, next, signal));
+      void c.get('request').streamed?.then(end);
+      return response;
+    } catch (error) {
+      end();
+      throw error;
+    }
   };
 }
 
 async function* events(
-  deps: EdgeDeps,
+  { clock, stopping }: EdgeDeps,
   first: TaskView,
   next: () => Promise<TaskView>,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
+  const until = clock.now() + longestMs;
   let told = '';
   let toldAt = 0;
   let view: TaskView | undefined = first;
   while (view) {
     const data = JSON.stringify(view);
-    const now = deps.clock.now();
+    const now = clock.now();
     if (data !== told) {
       yield `event: state\ndata: ${data}\n\n`;
       [told, toldAt] = [data, now];
@@ -40,8 +52,8 @@ async function* events(
       yield ': still there\n\n';
       toldAt = now;
     }
-    if (hasEnded(view) || signal.aborted) return;
-    // Where the stream cannot be asked the events end, and who follows them comes again by itself.
+    if (hasEnded(view) || signal.aborted || stopping.aborted || now > until) return;
+    // Where the stream cannot be asked the events end, too.
     view = await next().catch(() => undefined);
   }
 }

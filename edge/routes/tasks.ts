@@ -1,6 +1,6 @@
 import { Failure } from '../../contracts/failure.js';
 import { parseTaskId } from '../../contracts/task.js';
-import { permit } from '../access/authorise.js';
+import { permit, permitModel } from '../access/authorise.js';
 import type { EdgeDeps } from '../deps.js';
 import { preferencesFrom } from '../prefer.js';
 import type { EdgeContext, Handle } from '../request.js';
@@ -17,10 +17,15 @@ export function showTask(deps: EdgeDeps): Handle {
     const { id, tenant } = await caller(deps, c);
     const { wait } = preferencesFrom(c.req.header('prefer'));
     if (wait === undefined) return answer(c, await view(deps, id, tenant));
-    const seconds = Math.min(wait, longestWait);
-    const seen = await deps.submissions.lookWithin(id, tenant, seconds * 1000, c.req.raw.signal);
-    const shown = taskView(id, seen, deps.models.tasksPerSecond);
-    return answer(c, shown, { 'preference-applied': `wait=${String(seconds)}` });
+    const end = deps.followers.begin(tenant);
+    try {
+      const seconds = Math.min(wait, longestWait);
+      const seen = await deps.submissions.lookWithin(id, tenant, seconds * 1000, c.req.raw.signal);
+      const shown = taskView(id, seen, deps.models.tasksPerSecond);
+      return answer(c, shown, { 'preference-applied': `wait=${String(seconds)}` });
+    } finally {
+      end();
+    }
   };
 }
 
@@ -33,13 +38,14 @@ export function cancelTask(deps: EdgeDeps): Handle {
   };
 }
 
-/** Who asks for which task. @throws Failure of the kinds credentials_… and permission_missing; task_not_found */
+/** Who asks for which task. @throws Failure of the kinds credentials_… and permission_missing | model_not_allowed; task_not_found */
 export async function caller(deps: EdgeDeps, c: EdgeContext): Promise<{ id: string; tenant: string }> {
   const principal = await identify(deps, c);
   permit(principal, 'tasks');
   const id = c.req.param('id') ?? '';
   const parts = parseTaskId(id);
   if (!parts) throw new Failure('task_not_found', 'this is no id of a task');
+  permitModel(principal, parts.model);
   if (deps.models.catalogue().has(parts.model)) c.get('request').model = parts.model;
   return { id, tenant: principal.tenant };
 }

@@ -72,7 +72,7 @@ async function edgeNamed(edge: string, url = redis.url) {
   });
   const limits = unlimited;
   const producer = createProducer({
-    ...{ client: commands, edge, limits, nextTurn: setImmediate },
+    ...{ client: commands, edge, limits, share: { shareMs: 2000, timeoutMs: 10_000 }, nextTurn: setImmediate },
     tasksPerSecond: () => 0,
   });
   const cross = createCrossing({ client: commands, producer, waiter, limits, metrics });

@@ -17,6 +17,7 @@ import { noCache } from '../../edge/cache.js';
 import { loadConfig } from '../../edge/config.js';
 import type { Cross, Order } from '../../edge/crossing.js';
 import type { EdgeDeps } from '../../edge/deps.js';
+import { createFollowers } from '../../edge/followers.js';
 import { createEdgeMetrics } from '../../edge/metrics.js';
 import { startModelView } from '../../edge/models.js';
 import { createNodeServer } from '../../edge/node-http.js';
@@ -95,6 +96,7 @@ export async function edgeUnderTest(streamUrl: string, given: Partial<EdgeDeps> 
   const models = await startModelView({ client, clock });
   const metrics = createEdgeMetrics(createNoopMeter());
   const waiter = createWaiter({ client, now: clock.now });
+  const stopping = new AbortController().signal;
   const records: AccessRecord[] = [];
   const reported: unknown[] = [];
   const deps: EdgeDeps = {
@@ -103,7 +105,8 @@ export async function edgeUnderTest(streamUrl: string, given: Partial<EdgeDeps> 
     readBody: readNodeBody,
     clientAddress: (c) => nodeBindings(c).incoming.socket.remoteAddress ?? '',
     tracer: carryingTracer,
-    submissions: realSubmissions({ client, waiter, metrics, models }),
+    submissions: realSubmissions({ client, waiter, metrics, models, clock, stopping }),
+    ...{ followers: createFollowers(1000), stopping },
     metrics,
     accessLog: (record) => records.push(record),
     reportError: (error) => reported.push(error),
@@ -123,15 +126,16 @@ export async function edgeUnderTest(streamUrl: string, given: Partial<EdgeDeps> 
   return { url, server, deps, records, reported };
 }
 
-function realSubmissions(parts: Pick<SubmissionsDeps, 'client' | 'waiter' | 'metrics'> & Pick<EdgeDeps, 'models'>) {
+type Wanted = 'client' | 'waiter' | 'metrics' | 'clock' | 'stopping';
+
+function realSubmissions(parts: Pick<SubmissionsDeps, Wanted> & Pick<EdgeDeps, 'models'>) {
   const { client, models } = parts;
   const limits = { maxTasks: 1000, maxBytes: 2 ** 30 };
   const { tasksPerSecond } = models;
-  const producer = createProducer({ client, edge: 'edge-under-test', limits, tasksPerSecond, nextTurn: setImmediate });
-  return createSubmissions({
-    ...{ ...parts, producer, limits, edge: 'edge-under-test' },
-    ...{ keepMs: 60_000, longestMs: 60_000 },
-  });
+  const share = { shareMs: 2000, timeoutMs: 10_000 };
+  const edge = 'edge-under-test';
+  const producer = createProducer({ client, edge, limits, share, tasksPerSecond, nextTurn: setImmediate });
+  return createSubmissions({ ...parts, producer, limits, edge, keepMs: 60_000 });
 }
 
 /** Waits for a condition, looking often, within a bound that only a broken promise reaches. */

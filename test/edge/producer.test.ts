@@ -9,7 +9,9 @@ import { enqueueRequest, idsIn, toyStream, unlimited, type WantedTask } from '..
 const redis = await testRedis();
 const client = defineScripts(redis.client());
 const tasksPerSecond = () => 0;
-const producer = createProducer({ client, edge: 'edge-1', limits: unlimited, tasksPerSecond, nextTurn: setImmediate });
+const share = { shareMs: 2000, timeoutMs: 10_000 };
+const common = { client, edge: 'edge-1', share, tasksPerSecond, nextTurn: setImmediate };
+const producer = createProducer({ ...common, limits: unlimited });
 beforeEach(async () => {
   await client.flushall();
   await client.config('RESETSTAT');
@@ -67,7 +69,7 @@ test('a transaction is bounded by its tasks and by its bytes, so that Redis answ
 
 test('limits hold within one turn as they do between turns', async () => {
   const limits = { maxTasks: 3, maxBytes: 1e9 };
-  const narrow = createProducer({ client, edge: 'edge-1', limits, tasksPerSecond, nextTurn: setImmediate });
+  const narrow = createProducer({ ...common, limits });
   const enqueued = await Promise.all(images(5).map((image) => narrow.enqueue(enqueueRequest({ image }))));
   assert.deepEqual(
     enqueued.map(({ how }) => how),

@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { createLatch } from '../../backend/model/latch.js';
-import { simulatedLabel, simulatedManifest, simulatedModel } from '../../backend/model/simulated-model.js';
-import { createApiKey } from '../../contracts/api-key.js';
-import { publishModels } from '../../contracts/catalogue.js';
-import { grantSchema } from '../../contracts/grant.js';
+import { simulatedLabel, simulatedModel } from '../../backend/model/simulated-model.js';
 import { partitionKeys } from '../../contracts/keys.js';
-import { register } from '../../contracts/register.js';
 import { picture } from '../pictures.js';
 import { servedBy, testSystem, until } from './system.js';
+import { ask as askEdge, keyOf, serveByNobody } from './tenants.js';
 
 /** Requests whose callers come back for the result. */
 const system = await testSystem();
@@ -21,42 +18,14 @@ let [acme, other] = ['', ''];
 
 before(async () => {
   await system.backend(servedBy(simulatedModel({ latch, manifest: { name: model } })));
-  const manifest = simulatedManifest({ name: unread });
-  await publishModels(stream, [manifest]);
-  await register(
-    stream,
-    {
-      ...{ v: 1, consumer: 'by-hand', device: { kind: 'simulated', name: 'none' }, state: 'ready' },
-      models: [{ model: unread, version: manifest.version, tasksPerSecond: 10 }],
-      ...{ memory: { residentBytes: 1 }, startedAt: 0, lastReadAt: 0 },
-    },
-    Date.now(),
-  );
-  await stream.persist('sampan:consumer:by-hand');
+  await serveByNobody(stream, unread);
   const auth = { SAMPAN_AUTH: 'on' };
   urls.push((await system.edge(auth)).url, (await system.edge(auth)).url);
-  [acme, other] = [await keyOf('acme'), await keyOf('other')];
+  [acme, other] = [await keyOf(stream, 'acme'), await keyOf(stream, 'other')];
 });
 
-function keyOf(tenant: string): Promise<string> {
-  const grant = grantSchema.parse({
-    tenant,
-    tier: 'free',
-    permissions: ['predict', 'tasks'],
-    limits: { perSecond: 10_000, burst: 10_000, atOnce: 100 },
-  });
-  return createApiKey(stream, { grant, label: tenant });
-}
-
-async function ask(path: string, init: RequestInit = {}, { key = acme, edge = 0 } = {}) {
-  const headers = { ...(init.headers as Record<string, string> | undefined), authorization: `Bearer ${key}` };
-  const response = await fetch(`${urls[edge] ?? ''}${path}`, { ...init, headers });
-  const text = await response.text();
-  // Whatever was answered; tests assert its members one by one.
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any
-  const body: any = text.startsWith('{') ? JSON.parse(text) : text;
-  return { status: response.status, headers: response.headers, body };
-}
+const ask = (path: string, init: RequestInit = {}, { key = acme, edge = 0 } = {}) =>
+  askEdge(`${urls[edge] ?? ''}${path}`, key, init);
 
 const post = (name: string, image: string, headers: Record<string, string> = {}, by = {}) =>
   ask(

@@ -48,7 +48,8 @@ await Promise.all([client, subscriber, ...(cacheClient ? [cacheClient] : [])].ma
 const cache =
   cacheClient && createCache({ reader: cacheClient, timeoutMs: 1000, nextTurn: setImmediate, clock, metrics });
 const limits = { maxTasks: 10_000, maxBytes: 1024 ** 3 };
-const producer = createProducer({ client, edge, limits, tasksPerSecond: () => 0, nextTurn: setImmediate });
+const share = { shareMs: 2000, timeoutMs: 10_000 };
+const producer = createProducer({ client, edge, limits, share, tasksPerSecond: () => 0, nextTurn: setImmediate });
 const cross = createCrossing({ client, producer, waiter, limits, metrics });
 
 // Parameters are read with the body, before a request is ready to cross.
