@@ -4,6 +4,7 @@ import type { EdgeDeps } from './deps.js';
 import { observed } from './middleware/observe.js';
 import { problem } from './problem.js';
 import type { EdgeEnv, Handle } from './request.js';
+import { batch } from './routes/batch.js';
 import { live, ready } from './routes/health.js';
 import { lookup } from './routes/lookup.js';
 import { listModels, showModel } from './routes/models.js';
@@ -19,6 +20,7 @@ export function createApp(deps: EdgeDeps): Hono<EdgeEnv> {
   const resource = (path: string, handles: Handles) => app.all(path, observed(deps, path, byMethod(deps, handles)));
 
   resource('/v1/models/:model/predict', { POST: predict(deps) });
+  resource('/v1/models/:model/batch', { POST: batch(deps) });
   resource('/v1/models/:model/results/:md5', { GET: lookup(deps) });
   resource('/v1/models/:model', { GET: showModel(deps) });
   resource('/v1/models', { GET: listModels(deps) });

@@ -17,6 +17,8 @@ export interface Order {
   readonly inShare?: boolean;
   /** Milliseconds until the request's deadline. */
   readonly timeLeftMs: number;
+  /** Told when the stream has the image, which is not read after that. */
+  readonly onSent?: () => void;
   /** Aborted when the client has gone. */
   readonly signal?: AbortSignal | undefined;
   readonly trace: RequestTrace;
@@ -58,6 +60,7 @@ export function createCrossing(deps: CrossingDeps): Cross {
         ended.then<Taken | Unmet>((end) => (typeof end === 'string' ? end : sent)),
       ]);
       if (typeof taken === 'string') throw unanswered(deps, order, id, sent);
+      order.onSent?.();
       if (taken.how === 'joined') expectation.follow(taken.id);
       const wait = order.trace.child('wait');
       const end = await ended;

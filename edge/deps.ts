@@ -41,6 +41,8 @@ export interface EdgeDeps {
   readonly usage: Pick<UsageAccount, 'count'>;
   /** The whole body; its pieces are told of as they arrive. @throws Failure body_too_large | body_incomplete */
   readBody(c: EdgeContext, maxBytes: number, onPiece?: OnPiece): Promise<Buffer>;
+  /** The body as it arrives; what is not asked for stays with the client. @throws Failure body_incomplete, while it is read */
+  bodyPieces(c: EdgeContext): AsyncIterable<Uint8Array>;
   clientAddress(c: EdgeContext): string;
   readonly cross: Cross;
   readonly submissions: Submissions;

@@ -2,12 +2,13 @@ import { createServer, IncomingMessage, ServerResponse, type Server } from 'node
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { discardRest } from './body/discard-rest.js';
+import { isBeingRead } from './body/read-node-body.js';
 import type { EdgeEnv } from './request.js';
 
 /** A proxy in front must not find a connection closed that it has just chosen: its own limit is 60 s as a rule. */
 const keepAliveMs = 65_000;
-/** Milliseconds that a client may take to send one request. */
-const requestLimitMs = 120_000;
+/** Milliseconds that a client may take to send a request's headers; whoever reads a body bounds that. */
+const headersLimitMs = 60_000;
 const closePollMs = 50;
 
 /**
@@ -24,7 +25,7 @@ export function createNodeServer(app: Hono<EdgeEnv>): Server {
     },
     { autoCleanupIncoming: false },
   );
-  const server = createServer({ keepAliveTimeout: keepAliveMs, requestTimeout: requestLimitMs });
+  const server = createServer({ keepAliveTimeout: keepAliveMs, headersTimeout: headersLimitMs, requestTimeout: 0 });
   server.on('request', (incoming, outgoing) => {
     if (hasBody(incoming)) outgoing.once('finish', () => void discardRest(incoming));
     void listener(incoming, outgoing);
@@ -59,7 +60,7 @@ export function closeGracefully(server: Server, limitMs: number): Promise<boolea
 /** Node closes a connection that is not kept alive right behind the answer, so here the rest of the body goes first. */
 async function afterBody(answer: Response | Promise<Response>, incoming: IncomingMessage): Promise<Response> {
   const response = await answer;
-  if (incoming.headers.expect === undefined) await discardRest(incoming);
+  if (incoming.headers.expect === undefined && !isBeingRead(incoming)) await discardRest(incoming);
   return response;
 }
 

@@ -13,7 +13,7 @@ import { startTelemetry, type Telemetry } from '../infra/process/telemetry.js';
 import { createAccessLog } from './access-log.js';
 import { createApp } from './app.js';
 import { openAccess } from './access/open-access.js';
-import { nodeBindings, readNodeBody } from './body/read-node-body.js';
+import { nodeBindings, nodeBodyPieces, readNodeBody } from './body/read-node-body.js';
 import { createCache, noCache } from './cache.js';
 import type { EdgeConfig } from './config.js';
 import { createCrossing } from './crossing.js';
@@ -132,7 +132,7 @@ async function assemble(config: EdgeConfig, log: Logger, parts: Parts): Promise<
     ...{ config, clock, models, metrics },
     ...openAccess(config, access, { clock, metrics }),
     usage,
-    readBody: readNodeBody,
+    ...{ readBody: readNodeBody, bodyPieces: nodeBodyPieces },
     clientAddress: (c) => nodeBindings(c).incoming.socket.remoteAddress ?? '',
     cross: createCrossing({ client, producer, waiter, limits, metrics }),
     submissions: createSubmissions({

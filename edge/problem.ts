@@ -55,7 +55,8 @@ function namesFor(deps: EdgeDeps, { principal }: RequestState): readonly string[
   return [...deps.models.catalogue().keys()].filter((name) => mayAsk(principal, name));
 }
 
-function coded(error: unknown): Failure {
+/** An error as a coded failure; what is none already is `internal`, with the error as its cause. */
+export function coded(error: unknown): Failure {
   if (error instanceof Failure) return error;
   return new Failure('internal', 'the cause is in our log under the requestId', { cause: error });
 }

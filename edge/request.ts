@@ -19,10 +19,19 @@ export interface RequestState {
   model?: string;
   bytes?: number;
   pixels?: number;
+  /** Of a request with many pictures. */
+  tally?: Tally;
   /** Code of the failure that it was answered with. */
   code?: string;
   /** Of an answer that is written piece by piece: resolves when it is out, or its client has gone. */
   streamed?: Promise<void>;
+}
+
+/** Pictures of one request by what became of them. */
+export interface Tally {
+  answered: number;
+  hits: number;
+  failed: number;
 }
 
 /** Bindings are what the runtime hands on with a request; only a runtime's own files look into them. */

@@ -21,6 +21,11 @@ export interface Paid {
 export interface Limiter {
   /** @throws Failure rate_limited | quota_exhausted | too_many_at_once, with the time to come back; permission_missing */
   pay(principal: Principal, price: number): Promise<Paid>;
+  /**
+   * The same for further pictures of a request that is under way already.
+   * @throws Failure rate_limited | quota_exhausted, with the time to come back
+   */
+  payMore(principal: Principal, price: number): Promise<void>;
 }
 
 export interface LimiterDeps {
@@ -49,29 +54,34 @@ export function createLimiter(deps: LimiterDeps): Limiter {
   const local = localBuckets(deps);
   const ends = createEnds(deps);
   let askAgainAt = -Infinity;
+  const pay = async (account: string, limits: Limits, price: number): Promise<Paid> => {
+    if (Object.values(limits).every((limit) => limit === undefined)) return nothingDue;
+    if (deps.clock.now() < askAgainAt) return local.pay(account, limits, price);
+    // A name of our own: callers may send one request id with all of their requests.
+    const requestId = uuidv7();
+    const end = () => {
+      if (limits.atOnce !== undefined) ends.tell(account, requestId);
+    };
+    const asked = deps.spend({ account, limits, price, requestId, longestMs: deps.longestMs });
+    const spent = await within(deps.answerLimitMs, asked).catch(() => undefined);
+    if (!spent) {
+      askAgainAt = deps.clock.now() + restMs;
+      // It may still be counted as under way, once Redis comes to it.
+      asked.then(end, end);
+      return local.pay(account, limits, price);
+    }
+    if (spent.how !== 'spent') throw refusal(spent, limits);
+    ends.tellAgain();
+    return { fields: rateLimitFields(limits, spent), end };
+  };
   return {
     pay: async (principal, price) => {
       const { account } = principal;
-      if (account === undefined) return nothingDue;
-      const limits = limitsOf(deps.tiers, principal);
-      if (Object.keys(limits).length === 0) return nothingDue;
-      if (deps.clock.now() < askAgainAt) return local.pay(account, limits, price);
-      // A name of our own: callers may send one request id with all of their requests.
-      const requestId = uuidv7();
-      const end = () => {
-        if (limits.atOnce !== undefined) ends.tell(account, requestId);
-      };
-      const asked = deps.spend({ account, limits, price, requestId, longestMs: deps.longestMs });
-      const spent = await within(deps.answerLimitMs, asked).catch(() => undefined);
-      if (!spent) {
-        askAgainAt = deps.clock.now() + restMs;
-        // It may still be counted as under way, once Redis comes to it.
-        asked.then(end, end);
-        return local.pay(account, limits, price);
-      }
-      if (spent.how !== 'spent') throw refusal(spent, limits);
-      ends.tellAgain();
-      return { fields: rateLimitFields(limits, spent), end };
+      return account === undefined ? nothingDue : pay(account, limitsOf(deps.tiers, principal), price);
+    },
+    payMore: async (principal, price) => {
+      const { account } = principal;
+      if (account !== undefined) await pay(account, { ...limitsOf(deps.tiers, principal), atOnce: undefined }, price);
     },
   };
 }
@@ -140,4 +150,4 @@ function localBuckets({ clock, onLocal }: LimiterDeps) {
 }
 
 /** Where nobody is limited. */
-export const noLimiter: Limiter = { pay: () => Promise.resolve(nothingDue) };
+export const noLimiter: Limiter = { pay: () => Promise.resolve(nothingDue), payMore: () => Promise.resolve() };

@@ -28,6 +28,27 @@ export async function readBody(c: EdgeContext, maxBytes: number, onPiece?: OnPie
   return Buffer.concat(chunks, length);
 }
 
+const noPieces: AsyncIterable<Uint8Array> = {
+  [Symbol.asyncIterator]: () => ({ next: () => Promise.resolve({ done: true, value: undefined }) }),
+};
+
+/**
+ * A request's body as it arrives, through web streams.
+ * @throws Failure body_incomplete, while it is read
+ */
+export async function* bodyPieces(c: EdgeContext): AsyncGenerator<Uint8Array> {
+  const stream: ReadableStream<Uint8Array> | null = c.req.raw.body;
+  let length = 0;
+  try {
+    for await (const piece of stream ?? noPieces) {
+      length += piece.length;
+      yield piece;
+    }
+  } catch {
+    throw incomplete(length);
+  }
+}
+
 /**
  * Refuses a body by its announced length, before any of it is read.
  * @throws Failure body_too_large

@@ -1,13 +1,12 @@
 import type { Buffer } from 'node:buffer';
-import * as z from 'zod';
 import { Failure } from '../../contracts/failure.js';
 import type { EdgeDeps } from '../deps.js';
 import { digestsOf, startDigests, type Digests } from '../digest.js';
 import { addGiven, type Given } from '../query.js';
 import type { EdgeContext } from '../request.js';
-import { decodeBase64 } from './base64.js';
 import { parseContentType } from './content-type.js';
-import { parseMultipart } from './multipart.js';
+import { envelopeBytes, imageFromJson, longestJson } from './json-image.js';
+import { invalidMultipart, paramText, parseMultipart } from './multipart.js';
 
 /** What a predict request carries. */
 export interface Upload {
@@ -18,9 +17,6 @@ export interface Upload {
   readonly digests: () => Digests;
 }
 
-/** What a form or a JSON body may hold beside the image. */
-const envelopeBytes = 64 * 1024;
-const longestParam = 256;
 const allowed = 'image/*, application/octet-stream, multipart/form-data or application/json';
 
 /**
@@ -47,11 +43,11 @@ async function readForm(deps: EdgeDeps, c: EdgeContext, type: string, boundary: 
     return { image: await deps.readBody(c, limit, digesting.update), given: noParams, digests: digesting.end };
   }
   if (type === 'multipart/form-data') {
-    if (boundary === undefined) throw new Failure('invalid_multipart', 'the content-type header has no boundary');
+    if (boundary === undefined) throw invalidMultipart('the content-type header has no boundary');
     return fromMultipart(await deps.readBody(c, limit + envelopeBytes), boundary);
   }
   if (type === 'application/json') {
-    return fromJson(await deps.readBody(c, Math.ceil((limit * 4) / 3) + envelopeBytes));
+    return fromJson(await deps.readBody(c, longestJson(limit)));
   }
   throw new Failure('unsupported_content_type', `"${type.slice(0, 64)}" is not read here; send ${allowed}`);
 }
@@ -63,7 +59,7 @@ function fromMultipart(body: Buffer, boundary: string): Upload {
   let image: Buffer | undefined;
   for (const part of parseMultipart(body, boundary)) {
     if (part.name === 'image') {
-      if (image) throw new Failure('invalid_multipart', 'there are two fields "image"; send one image a request');
+      if (image) throw invalidMultipart('there are two fields "image"; several images go to …/batch');
       image = part.data;
     } else {
       addGiven(given, part.name, paramText(part.name, part.isFile, part.data));
@@ -73,46 +69,7 @@ function fromMultipart(body: Buffer, boundary: string): Upload {
   return { image, given, digests: () => digestsOf(image) };
 }
 
-function paramText(name: string, isFile: boolean, data: Buffer): string {
-  const field = `field "${name.slice(0, 64)}"`;
-  if (isFile) throw new Failure('invalid_multipart', `${field} is a file; the image goes into the field "image"`);
-  if (data.length > longestParam) throw new Failure('invalid_params', `${field} is longer than a parameter can be`);
-  return data.toString('utf8');
-}
-
-// A record schema would drop members of some names without a word; which ones are allowed is checked by name later.
-const paramsMember = z.custom<object>((value) => isObject(value), 'expected an object');
-const jsonBody = z.strictObject({ image: z.string(), params: paramsMember.optional() });
-
 function fromJson(body: Buffer): Upload {
-  const parsed = jsonBody.safeParse(parseJson(body));
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    if (issue?.path[0] === 'image' && issue.input === undefined) throw imageMissing(parsed.error);
-    throw new Failure('invalid_json', issue ? describe(issue) : 'not readable');
-  }
-  const image = decodeBase64(parsed.data.image);
-  return { image, given: new Map(Object.entries(parsed.data.params ?? {})), digests: () => digestsOf(image) };
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function parseJson(body: Buffer): unknown {
-  if (body.length === 0) throw new Failure('image_missing', 'the body is empty');
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    throw new Failure('invalid_json', 'the body is not JSON');
-  }
-}
-
-function imageMissing(cause: unknown): Failure {
-  return new Failure('image_missing', 'the body has no member "image"', { cause });
-}
-
-function describe(issue: { readonly path: readonly PropertyKey[]; readonly message: string }): string {
-  const path = issue.path.map(String).join('.').slice(0, 64);
-  return `${path === '' ? '' : `${path}: `}${issue.message.slice(0, 200)}`;
+  const { image, given } = imageFromJson(body);
+  return { image, given, digests: () => digestsOf(image) };
 }

@@ -1,6 +1,8 @@
 import { Buffer } from 'node:buffer';
 import { IncomingMessage, ServerResponse } from 'node:http';
+import { Failure } from '../../contracts/failure.js';
 import type { EdgeContext } from '../request.js';
+import { within } from '../within.js';
 import { incomplete, refuseAnnounced, tooLarge, type OnPiece } from './read-body.js';
 
 /** What @hono/node-server hands on with a request. */
@@ -19,6 +21,43 @@ export function nodeBindings(c: EdgeContext): NodeBindings {
 
 function isServerResponse(value: unknown): value is ServerResponse {
   return value instanceof ServerResponse;
+}
+
+/** Milliseconds that a body may take that is read whole, and that one read bit by bit may say nothing while it is asked. */
+const wholeBodyMs = 120_000;
+const longestSilenceMs = 30_000;
+
+/** Bodies that are being read bit by bit: nobody else may read these, though their answer begins. */
+const readBitByBit = new WeakSet<IncomingMessage>();
+
+/** Whether somebody is still reading a body bit by bit. */
+export function isBeingRead(incoming: IncomingMessage): boolean {
+  return readBitByBit.has(incoming);
+}
+
+/**
+ * A request's body as it arrives; what is not asked for stays with the client.
+ * @throws Failure body_incomplete, while it is read
+ */
+export async function* nodeBodyPieces(c: EdgeContext): AsyncGenerator<Uint8Array> {
+  const { incoming, outgoing } = nodeBindings(c);
+  if (incoming.headers.expect?.toLowerCase() === '100-continue') outgoing.writeContinue();
+  readBitByBit.add(incoming);
+  const pieces = incoming.iterator({ destroyOnReturn: false });
+  let received = 0;
+  try {
+    for (;;) {
+      const next = await within(longestSilenceMs, pieces.next(), () => silent(received));
+      if (next.done) return;
+      if (!Buffer.isBuffer(next.value)) throw new Error('a body consists of bytes');
+      received += next.value.length;
+      yield next.value;
+    }
+  } catch (error) {
+    throw error instanceof Failure ? error : incomplete(received);
+  } finally {
+    readBitByBit.delete(incoming);
+  }
 }
 
 /**
@@ -46,7 +85,9 @@ function collect(incoming: IncomingMessage, maxBytes: number, onPiece?: OnPiece)
     };
     const onEnd = () => settle(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
     const onCut = () => settle(() => reject(incomplete(length)));
+    const timer = setTimeout(() => settle(() => reject(slow(length))), wholeBodyMs);
     const settle = (finish: () => void) => {
+      clearTimeout(timer);
       incoming.off('data', onData).off('end', onEnd).off('close', onCut);
       finish();
     };
@@ -54,6 +95,14 @@ function collect(incoming: IncomingMessage, maxBytes: number, onPiece?: OnPiece)
     incoming.on('data', onData).on('end', onEnd).on('close', onCut).on('error', ignore);
     if (incoming.destroyed) onCut();
   });
+}
+
+function silent(received: number): Failure {
+  return new Failure('body_incomplete', `after ${received} bytes of the body nothing came for ${longestSilenceMs} ms`);
+}
+
+function slow(received: number): Failure {
+  return new Failure('body_incomplete', `only ${received} bytes of the body came within ${wholeBodyMs} ms`);
 }
 
 function ignore(): void {

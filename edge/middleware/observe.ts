@@ -64,12 +64,14 @@ function end(deps: EdgeDeps, c: EdgeContext, request: RequestState, status: numb
 }
 
 /** Pictures are those that were answered; a lookup that finds nothing has not failed. */
-function usageOf({ cache, bytes, code }: RequestState, status: number): Usage {
+function usageOf({ cache, bytes, code, tally }: RequestState, status: number): Usage {
+  const failures = status >= 400 && code !== 'result_not_found' ? 1 : 0;
+  if (tally) return { requests: 1, pictures: tally.answered, hits: tally.hits, failures: tally.failed + failures };
   return {
     requests: 1,
     pictures: bytes !== undefined && status < 400 ? 1 : 0,
     hits: cache === 'hit' ? 1 : 0,
-    failures: status >= 400 && code !== 'result_not_found' ? 1 : 0,
+    failures,
   };
 }
 

@@ -1,16 +1,13 @@
-import { answerBytes } from '../../contracts/answer.js';
-import { Failure } from '../../contracts/failure.js';
 import type { ModelManifest } from '../../contracts/model.js';
-import { canonicalParams, numbersOf, parseParams, type Params } from '../../contracts/params.js';
-import { taskFormat, workKey, type TaskSpec } from '../../contracts/task.js';
-import type { Principal } from '../access/principal.js';
+import { canonicalParams, parseParams } from '../../contracts/params.js';
+import { workKey, type TaskSpec } from '../../contracts/task.js';
 import { readUpload } from '../body/read-image.js';
-import type { EdgeConfig } from '../config.js';
 import type { Crossed } from '../crossing.js';
 import type { EdgeDeps } from '../deps.js';
 import type { Digests } from '../digest.js';
 import { readImageHeader } from '../image/image-header.js';
 import { findServedModel } from '../models.js';
+import { crossedAnswer, specOf } from '../picture.js';
 import { preferencesFrom } from '../prefer.js';
 import { mergeGiven, queryOf } from '../query.js';
 import type { EdgeContext, Handle } from '../request.js';
@@ -18,7 +15,7 @@ import { respond } from '../respond.js';
 import { accept, answerAccepted, openSubmission } from './accept.js';
 import { identifyCaller } from './identify.js';
 import { startStopwatch, type Stopwatch } from './stopwatch.js';
-import { timeoutFrom, type Timeouts } from './timeout.js';
+import { timeoutFrom, timeoutsOf } from './timeout.js';
 
 /** `POST /v1/models/:model/predict`: from a picture to what the model says about it. */
 export function predict(deps: EdgeDeps): Handle {
@@ -44,13 +41,6 @@ export function predict(deps: EdgeDeps): Handle {
     watch.lap('cross');
     return answerCrossed(c, manifest, crossed, watch);
   };
-}
-
-/** Who comes back for the result may give it more time. */
-function timeoutsOf(config: EdgeConfig, respondAsync: boolean): Timeouts {
-  const { defaultTimeoutMs, maxTimeoutMs, asyncTimeoutMs } = config;
-  if (respondAsync) return { byDefault: asyncTimeoutMs, most: asyncTimeoutMs };
-  return { byDefault: defaultTimeoutMs, most: maxTimeoutMs };
 }
 
 /** Reads the body and checks all that can be told without decoding the image. */
@@ -79,17 +69,6 @@ function digest(c: EdgeContext, read: () => Digests, watch: Stopwatch): Digests 
   return digests;
 }
 
-function specOf(
-  { scope, tenant, tier }: Principal,
-  { name: model, version }: ModelManifest,
-  params: Params,
-  { md5, sha256 }: Digests,
-  bytes: number,
-): TaskSpec {
-  const numbers = numbersOf(params);
-  return { v: taskFormat, model, version, md5, sha256, params: numbers, scope, tenant, tier, lane: 'normal', bytes };
-}
-
 async function lookUp(deps: EdgeDeps, c: EdgeContext, spec: TaskSpec, work: string, watch: Stopwatch) {
   const request = c.get('request');
   const span = request.trace.child('cache lookup');
@@ -110,21 +89,14 @@ function answerHit(c: EdgeContext, answer: Uint8Array, watch: Stopwatch): Respon
 }
 
 function answerCrossed(c: EdgeContext, manifest: ModelManifest, crossed: Crossed, watch: Stopwatch): Response {
-  const { id, cache, result } = crossed;
-  c.get('request').cache = cache;
-  if (result.outcome === 'failed') throw new Failure(result.code, result.detail);
-  const { version, predictions, timing } = result;
+  c.get('request').cache = crossed.cache;
+  const { answer, timing } = crossedAnswer(manifest, crossed);
   watch.note('queue', timing.queueMs);
   watch.note('decode', timing.decodeMs);
   watch.note('infer', timing.inferMs);
-  return respond(
-    c,
-    200,
-    answerBytes({ id, model: manifest.name, version, task: manifest.task, cache, predictions, timing }),
-    {
-      'content-type': 'application/json',
-      'x-cache': cache,
-      'server-timing': watch.serverTiming(),
-    },
-  );
+  return respond(c, 200, answer, {
+    'content-type': 'application/json',
+    'x-cache': crossed.cache,
+    'server-timing': watch.serverTiming(),
+  });
 }

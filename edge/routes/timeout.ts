@@ -1,9 +1,17 @@
 import { Failure } from '../../contracts/failure.js';
+import type { EdgeConfig } from '../config.js';
 
 /** Milliseconds that a request has where it says nothing, and at most. */
 export interface Timeouts {
   readonly byDefault: number;
   readonly most: number;
+}
+
+/** Who comes back for the result may give it more time. */
+export function timeoutsOf(config: EdgeConfig, respondAsync: boolean): Timeouts {
+  const { defaultTimeoutMs, maxTimeoutMs, asyncTimeoutMs } = config;
+  if (respondAsync) return { byDefault: asyncTimeoutMs, most: asyncTimeoutMs };
+  return { byDefault: defaultTimeoutMs, most: maxTimeoutMs };
 }
 
 /**

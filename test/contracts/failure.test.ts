@@ -33,7 +33,7 @@ test('what the server could not do may be tried again; what the client got wrong
 test('the codes that clients and dashboards rely on are all there', () => {
   assert.deepEqual(table.map(([code]) => code).sort(), [
     ...['body_incomplete', 'body_too_large', 'credentials_expired', 'credentials_invalid', 'credentials_missing'],
-    ...['deadline_exceeded', 'idempotency_mismatch', 'image_missing', 'image_too_large'],
+    ...['deadline_exceeded', 'edge_stopping', 'idempotency_mismatch', 'image_missing', 'image_too_large'],
     ...['image_unreadable', 'inference_failed', 'internal', 'invalid_base64', 'invalid_digest', 'invalid_header'],
     ...['invalid_json', 'invalid_multipart', 'invalid_params', 'method_not_allowed', 'model_not_allowed'],
     ...['model_not_found', 'model_version_gone', 'no_live_consumer', 'overloaded', 'permission_missing'],
@@ -46,6 +46,7 @@ test('the codes that clients and dashboards rely on are all there', () => {
       'task_unreadable',
       'tokens_unverifiable',
       'too_many_at_once',
+      'too_many_images',
       'unsupported_content_type',
     ],
     'unsupported_image',

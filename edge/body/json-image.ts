@@ -1,0 +1,53 @@
+import type { Buffer } from 'node:buffer';
+import * as z from 'zod';
+import { Failure } from '../../contracts/failure.js';
+import type { Given } from '../query.js';
+import { decodeBase64 } from './base64.js';
+
+// A record schema would drop members of some names without a word; which ones are allowed is checked by name later.
+const paramsMember = z.custom<object>((value) => isObject(value), 'expected an object');
+const jsonBody = z.strictObject({ image: z.string(), params: paramsMember.optional() });
+
+/** What a form or a JSON body may hold beside the image. */
+export const envelopeBytes = 64 * 1024;
+
+/** Most bytes of a JSON body whose image has so many. */
+export function longestJson(imageBytes: number): number {
+  return Math.ceil((imageBytes * 4) / 3) + envelopeBytes;
+}
+
+/**
+ * Reads `{"image": "<base64>", "params": {…}}`.
+ * @throws Failure invalid_json | invalid_base64 | image_missing
+ */
+export function imageFromJson(body: Buffer): { readonly image: Buffer; readonly given: Given } {
+  const parsed = jsonBody.safeParse(parseJson(body));
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0];
+    if (issue?.path[0] === 'image' && issue.input === undefined) throw imageMissing(parsed.error);
+    throw new Failure('invalid_json', issue ? describe(issue) : 'not readable');
+  }
+  return { image: decodeBase64(parsed.data.image), given: new Map(Object.entries(parsed.data.params ?? {})) };
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function parseJson(body: Buffer): unknown {
+  if (body.length === 0) throw new Failure('image_missing', 'the body is empty');
+  try {
+    return JSON.parse(body.toString('utf8'));
+  } catch {
+    throw new Failure('invalid_json', 'the body is not JSON');
+  }
+}
+
+function imageMissing(cause: unknown): Failure {
+  return new Failure('image_missing', 'the body has no member "image"', { cause });
+}
+
+function describe(issue: { readonly path: readonly PropertyKey[]; readonly message: string }): string {
+  const path = issue.path.map(String).join('.').slice(0, 64);
+  return `${path === '' ? '' : `${path}: `}${issue.message.slice(0, 200)}`;
+}

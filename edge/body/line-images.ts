@@ -1,0 +1,41 @@
+import { Buffer } from 'node:buffer';
+import { Failure } from '../../contracts/failure.js';
+import type { ByteSource } from './byte-source.js';
+import { imageFromJson, longestJson } from './json-image.js';
+import type { BatchImage } from './read-images.js';
+
+const lineEnd = Buffer.from('\n');
+
+/** The pictures of an application/x-ndjson body: a line each, as a request with one picture would be. Empty lines are none. */
+export async function* lineImages(source: ByteSource, maxBytes: number): AsyncGenerator<BatchImage> {
+  const longest = longestJson(maxBytes);
+  for (let ended = false; !ended;) {
+    let line: Buffer | 'too long' | 'ended' | undefined = await source.until(lineEnd, longest);
+    if (line === 'ended') {
+      ended = true;
+      line = source.rest();
+    }
+    if (!Buffer.isBuffer(line)) yield { ...tooLong(longest), given: noParams };
+    else if (line.length > 0 && line.toString('latin1').trim() !== '') yield imageIn(line, maxBytes);
+  }
+}
+
+const noParams: BatchImage['given'] = new Map();
+
+function imageIn(line: Buffer, maxBytes: number): BatchImage {
+  try {
+    const { image, given } = imageFromJson(line);
+    if (image.length === 0) throw new Failure('image_missing', 'the image is empty');
+    if (image.length > maxBytes) {
+      throw new Failure('body_too_large', `the image has ${image.length} bytes, allowed are ${maxBytes}`);
+    }
+    return { image, given };
+  } catch (failure) {
+    if (failure instanceof Failure) return { failure, given: noParams };
+    throw failure;
+  }
+}
+
+function tooLong(longest: number): { failure: Failure } {
+  return { failure: new Failure('body_too_large', `a line has more than ${longest} bytes, which are allowed`) };
+}
