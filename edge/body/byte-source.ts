@@ -4,6 +4,7 @@ import { Buffer } from 'node:buffer';
 export interface ByteSource {
   /**
    * All bytes before the next delimiter, which is taken too. More than `most` are passed over and thrown away.
+   * They are the caller's until the next call: their memory is used again then.
    * @returns 'ended' where the body ends without one; `rest` has what was left then, if it was not too long
    */
   until(delimiter: Buffer, most: number): Promise<Buffer | 'too long' | 'ended'>;
@@ -13,11 +14,12 @@ export interface ByteSource {
 
 /** @param first taken as if it stood before the body */
 export function byteSource(pieces: AsyncIterator<Uint8Array>, first: Buffer): ByteSource {
+  const taken = collector();
   let arrived = first;
-  let rest: Buffer | undefined = Buffer.alloc(0);
+  let rest: Buffer | undefined = noBytes;
   return {
     until: async (delimiter, most) => {
-      const taken = collector(most);
+      taken.begin(most);
       for (;;) {
         const at = arrived.indexOf(delimiter);
         if (at >= 0) {
@@ -25,7 +27,7 @@ export function byteSource(pieces: AsyncIterator<Uint8Array>, first: Buffer): By
           arrived = arrived.subarray(at + delimiter.length);
           return taken.end() ?? 'too long';
         }
-        // The end of what has arrived may be the beginning of a delimiter.
+        // The end of what has arrived may be the beginning of a delimiter; that alone is joined with what comes next.
         const sure = Math.max(0, arrived.length - delimiter.length + 1);
         taken.add(arrived.subarray(0, sure));
         const tail = arrived.subarray(sure);
@@ -33,26 +35,58 @@ export function byteSource(pieces: AsyncIterator<Uint8Array>, first: Buffer): By
         if (next.done) {
           taken.add(tail);
           rest = taken.end();
-          arrived = Buffer.alloc(0);
+          arrived = noBytes;
           return 'ended';
         }
-        arrived = Buffer.concat([tail, next.value]);
+        const piece = asBuffer(next.value);
+        const seam = Buffer.concat([tail, piece.subarray(0, delimiter.length)]);
+        if (piece.length <= delimiter.length || seam.includes(delimiter)) {
+          arrived = Buffer.concat([seam, piece.subarray(delimiter.length)]);
+        } else {
+          taken.add(tail);
+          arrived = piece;
+        }
       }
     },
     rest: () => rest,
   };
 }
 
-/** Collects up to `most` bytes; what is beyond them is not kept. */
-function collector(most: number) {
-  let pieces: Buffer[] = [];
+const noBytes = Buffer.alloc(0);
+
+function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}
+
+const leastCapacity = 64 * 1024;
+
+/**
+ * Collects up to `most` bytes; what is beyond them is not kept. One piece of memory, that grows, serves all: a new one for
+ * each image would be collected as garbage too late.
+ */
+function collector() {
+  let collected: Buffer = noBytes;
   let length = 0;
+  let most = 0;
   return {
-    add: (piece: Buffer) => {
-      length += piece.length;
-      if (length > most) pieces = [];
-      else if (piece.length > 0) pieces.push(piece);
+    begin: (limit: number) => {
+      length = 0;
+      most = limit;
     },
-    end: () => (length > most ? undefined : Buffer.concat(pieces)),
+    add: (piece: Buffer) => {
+      const end = length + piece.length;
+      if (end <= most) {
+        if (end > collected.length) collected = grown(collected.subarray(0, length), Math.max(leastCapacity, 2 * end));
+        piece.copy(collected, length);
+      }
+      length = end;
+    },
+    end: () => (length > most ? undefined : collected.subarray(0, length)),
   };
+}
+
+function grown(bytes: Buffer, capacity: number): Buffer {
+  const larger = Buffer.allocUnsafeSlow(capacity);
+  bytes.copy(larger);
+  return larger;
 }

@@ -9,6 +9,11 @@ const lineEnd = Buffer.from('\n');
 /** The pictures of an application/x-ndjson body: a line each, as a request with one picture would be. Empty lines are none. */
 export async function* lineImages(source: ByteSource, maxBytes: number): AsyncGenerator<BatchImage> {
   const longest = longestJson(maxBytes);
+  let memory = Buffer.alloc(0);
+  const allocate = (length: number) => {
+    if (length > memory.length) memory = Buffer.allocUnsafeSlow(2 * length);
+    return memory.subarray(0, length);
+  };
   for (let ended = false; !ended;) {
     let line: Buffer | 'too long' | 'ended' | undefined = await source.until(lineEnd, longest);
     if (line === 'ended') {
@@ -16,15 +21,15 @@ export async function* lineImages(source: ByteSource, maxBytes: number): AsyncGe
       line = source.rest();
     }
     if (!Buffer.isBuffer(line)) yield { ...tooLong(longest), given: noParams };
-    else if (line.length > 0 && line.toString('latin1').trim() !== '') yield imageIn(line, maxBytes);
+    else if (line.length > 0 && line.toString('latin1').trim() !== '') yield imageIn(line, maxBytes, allocate);
   }
 }
 
 const noParams: BatchImage['given'] = new Map();
 
-function imageIn(line: Buffer, maxBytes: number): BatchImage {
+function imageIn(line: Buffer, maxBytes: number, allocate: (length: number) => Buffer): BatchImage {
   try {
-    const { image, given } = imageFromJson(line);
+    const { image, given } = imageFromJson(line, allocate);
     if (image.length === 0) throw new Failure('image_missing', 'the image is empty');
     if (image.length > maxBytes) {
       throw new Failure('body_too_large', `the image has ${image.length} bytes, allowed are ${maxBytes}`);

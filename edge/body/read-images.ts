@@ -9,7 +9,7 @@ import { beforeForm, formImages } from './form-images.js';
 import { lineImages } from './line-images.js';
 import { invalidMultipart } from './multipart.js';
 
-/** One picture of many, or why it cannot be read; those after it can. */
+/** One picture of many, to be done with before the next is asked for; or why it cannot be read, while those after it can. */
 export type BatchImage = {
   /** The file's, where it came as one. */
   readonly name?: string | undefined;
@@ -19,7 +19,8 @@ export type BatchImage = {
 const allowed = 'multipart/form-data or application/x-ndjson';
 
 /**
- * The pictures of a request, each read when it is asked for: of the body no more is held than one of them.
+ * The pictures of a request, each read when it is asked for: of the body no more is held than one of them, always in the
+ * same memory, since V8 collects what is outside its heap late.
  * @throws Failure unsupported_content_type | invalid_multipart | body_incomplete | invalid_params, while it is read
  */
 export async function* readImages(deps: EdgeDeps, c: EdgeContext): AsyncGenerator<BatchImage> {
