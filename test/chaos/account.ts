@@ -5,7 +5,15 @@ import type { MemoryCourse } from './memory.js';
 import type { RequestRecord } from './record.js';
 import { findReruns, type Rerun } from './reruns.js';
 import type { Strike } from './schedule.js';
-import { awayWindows, delayedWindows, disturbedWindows, overlap, type PartHistory, type Window } from './windows.js';
+import {
+  awayWindows,
+  delayedWindows,
+  disturbedWindows,
+  lossyWindows,
+  overlap,
+  type PartHistory,
+  type Window,
+} from './windows.js';
 
 /** All that a run leaves for its judgement. Nothing of it comes from our own counters. */
 export interface Evidence {
@@ -54,13 +62,14 @@ export function drawUp(evidence: Evidence): Account {
   const disturbed = disturbedWindows(strikes, [...edges, ...backends]);
   const away = edges.map(awayWindows);
   const delayed = edges.map(({ name }) => delayedWindows(strikes, name));
+  const lossy = lossyWindows(strikes);
   const sent = new Set(records.map(({ md5 }) => md5));
   return {
     evidence,
     codes: countCodes(records, disturbed),
     complaints: [
       ...records.flatMap((record) =>
-        complaintsOf(record, { disturbed, away: away[record.edge] ?? [], delayed: delayed[record.edge] ?? [] }),
+        complaintsOf(record, { disturbed, lossy, away: away[record.edge] ?? [], delayed: delayed[record.edge] ?? [] }),
       ),
       ...notInferred(evidence),
     ],
@@ -96,6 +105,8 @@ function nameOf({ end, status, code, cache, error }: RequestRecord): string {
 
 interface Circumstances {
   readonly disturbed: readonly Window[];
+  /** When Redis lost data. */
+  readonly lossy: readonly Window[];
   /** When the request's edge was not there. */
   readonly away: readonly Window[];
   /** When its deadline may have been missed for a fault's sake. */
@@ -114,11 +125,13 @@ function complaintsOf(record: RequestRecord, circumstances: Circumstances): Comp
   return [found, wrong].flatMap((what) => (what === undefined ? [] : [{ record, what }]));
 }
 
-function complaintOfCode(record: RequestRecord, { disturbed, delayed }: Circumstances): string | undefined {
+function complaintOfCode(record: RequestRecord, { disturbed, lossy, delayed }: Circumstances): string | undefined {
   const { status, code, retryable } = record;
   const during = (windows: readonly Window[]) => windows.some((window) => overlap(window, lifeOf(record)));
   if (status === 200 || code === 'overloaded') return undefined;
   if (code === 'deadline_exceeded') return during(delayed) ? undefined : 'missed its deadline, and nothing delayed it';
+  if (code === 'task_not_found')
+    return during(lossy) ? undefined : 'was accepted and is not found, and nothing was lost';
   if (!during(disturbed)) return 'had no fault to blame';
   return retryable === true || code === 'task_dead' ? undefined : 'cannot be sent again';
 }

@@ -1,7 +1,9 @@
-import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
+import { Agent } from 'node:http';
 import * as z from 'zod';
+import { exchange, parsed, type Reply } from './exchange.js';
 import type { Sent } from './gallery.js';
 import type { RequestRecord } from './record.js';
+import type { Tenant } from './tenants.js';
 import { times } from './times.js';
 
 /** One request as a client means to make it. */
@@ -18,78 +20,68 @@ export interface Intent {
 /** Sends one request and resolves, always, with what became of it. */
 export type Client = (intent: Intent) => Promise<RequestRecord>;
 
+/** What all clients share. */
+export interface Clients {
+  /** Base URLs, and a pool of connections to each. */
+  readonly edges: readonly { readonly url: string; readonly agent: Agent }[];
+  readonly model: string;
+  readonly tokens: Readonly<Record<Tenant, string>>;
+}
+
 /** Connections are kept alive, and there are at most `mostSockets` to each edge. */
-export function createClient(edges: readonly string[], model: string, mostSockets: number): Client {
-  const agents = edges.map(() => new Agent({ keepAlive: true, maxSockets: mostSockets }));
+export function connectionsTo(edges: readonly string[], mostSockets: number): Clients['edges'] {
+  return edges.map((url) => ({ url, agent: new Agent({ keepAlive: true, maxSockets: mostSockets }) }));
+}
+
+/** The kind that waits for its answer. */
+export function createClient({ edges, model, tokens }: Clients): Client {
   return async (intent) => {
     const sentAt = Date.now();
-    const url = `${edges[intent.edge] ?? ''}/v1/models/${model}/predict`;
-    const end = await exchange(url, agents[intent.edge], intent);
-    return {
-      ...{ id: intent.id, md5: intent.picture.md5, why: intent.why, edge: intent.edge },
-      ...{ sentAt, deadlineMs: intent.deadlineMs, endedAt: Date.now(), ...end },
-    };
+    const edge = edges[intent.edge];
+    const reply = await exchange({
+      ...{ url: `${edge?.url ?? ''}/v1/models/${model}/predict`, method: 'POST', agent: edge?.agent },
+      headers: {
+        ...{ 'content-type': 'image/jpeg', 'x-timeout-ms': intent.deadlineMs, 'x-request-id': intent.id },
+        authorization: `Bearer ${tokens.one}`,
+      },
+      ...{ body: intent.picture.bytes, abortAfterMs: intent.abortAfterMs },
+      limitMs: intent.deadlineMs + times.answerGraceMs,
+    });
+    return recordOf(intent, sentAt, endOf(intent, reply));
   };
 }
 
-type End = Pick<RequestRecord, 'end'> & Partial<RequestRecord>;
+export type End = Pick<RequestRecord, 'end'> & Partial<RequestRecord>;
 
-function exchange(url: string, agent: Agent | undefined, intent: Intent): Promise<End> {
-  return new Promise((resolve) => {
-    const headers = { 'content-type': 'image/jpeg', 'x-timeout-ms': intent.deadlineMs, 'x-request-id': intent.id };
-    const request = httpRequest(url, { method: 'POST', agent, headers });
-    const timers: NodeJS.Timeout[] = [];
-    const settle = (end: End) => {
-      for (const timer of timers) clearTimeout(timer);
-      resolve(end);
-      request.destroy();
-    };
-    request.on('error', (error: NodeJS.ErrnoException) =>
-      settle({ end: 'broken', error: error.code ?? error.message }),
-    );
-    request.on('response', (response) => {
-      readAll(response).then(
-        (body) => settle(answered(intent, response, body)),
-        (error: unknown) => settle({ end: 'broken', error: String(error) }),
-      );
-    });
-    // Where this process was held up itself, what has arrived meanwhile is read before a request counts as unanswered.
-    const giveUp = () => setImmediate(() => setTimeout(settle, 100, { end: 'unanswered' }));
-    timers.push(setTimeout(giveUp, intent.deadlineMs + times.answerGraceMs));
-    if (intent.abortAfterMs !== undefined) timers.push(setTimeout(settle, intent.abortAfterMs, { end: 'aborted' }));
-    request.end(intent.picture.bytes);
-  });
+export function recordOf(intent: Intent, sentAt: number, end: End): RequestRecord {
+  const { id, why, edge, picture, deadlineMs } = intent;
+  return { id, md5: picture.md5, why, edge, sentAt, deadlineMs, endedAt: Date.now(), ...end };
 }
 
-async function readAll(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of response) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString();
+/** What a client notes of a reply. */
+export function endOf(intent: Intent, reply: Reply): End {
+  if (reply.end === 'broken') return { end: 'broken', error: reply.error };
+  if (reply.end !== 'answered') return { end: reply.end };
+  const { status, headers, body } = reply;
+  const { 'x-cache': cache, 'x-request-id': echoed } = headers;
+  const stranger = echoed === intent.id ? {} : { wrong: `the answer to ${String(echoed)}` };
+  const own = { end: 'answered', status, ...(typeof cache === 'string' ? { cache } : {}) } as const;
+  const told = status === 200 ? toldBy(intent.picture, parsed(body)) : problemIn(parsed(body));
+  return { ...own, ...told, ...stranger };
 }
 
 const answerSchema = z.object({ id: z.string(), predictions: z.unknown() });
 const problemSchema = z.object({ code: z.string(), retryable: z.boolean() });
 
-function answered(intent: Intent, response: IncomingMessage, body: string): End {
-  const status = response.statusCode ?? 0;
-  const cache = response.headers['x-cache'];
-  const echoed = response.headers['x-request-id'];
-  const stranger = echoed === intent.id ? {} : { wrong: `the answer to ${String(echoed)}` };
-  const own = { end: 'answered', status, ...(typeof cache === 'string' ? { cache } : {}) } as const;
-  if (status !== 200) {
-    const problem = problemSchema.safeParse(parsed(body));
-    return { ...own, ...stranger, ...(problem.success ? problem.data : { wrong: 'a problem in another form' }) };
-  }
-  const answer = answerSchema.safeParse(parsed(body));
-  if (!answer.success) return { ...own, wrong: 'an answer in another form' };
-  const wrong = intent.picture.wrong(answer.data.predictions);
-  return { ...own, task: answer.data.id, ...(wrong === undefined ? {} : { wrong }), ...stranger };
+/** What an answer tells: the task that made it, and whether it is about this picture. */
+export function toldBy(picture: Sent, body: unknown): Partial<RequestRecord> {
+  const answer = answerSchema.safeParse(body);
+  if (!answer.success) return { wrong: 'an answer in another form' };
+  const wrong = picture.wrong(answer.data.predictions);
+  return { task: answer.data.id, ...(wrong === undefined ? {} : { wrong }) };
 }
 
-function parsed(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return undefined;
-  }
+export function problemIn(body: unknown): Partial<RequestRecord> {
+  const problem = problemSchema.safeParse(body);
+  return problem.success ? problem.data : { wrong: 'a problem in another form' };
 }

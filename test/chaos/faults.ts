@@ -14,6 +14,8 @@ export interface Fault {
   readonly delays: 'everybody' | 'struck' | 'nobody';
   /** Whether answers other than 200, overloaded and 504 are in order while it lasts, and a little longer. */
   readonly disturbs: boolean;
+  /** Whether Redis loses data by it, so that what was accepted may not be found any more. */
+  readonly loses?: boolean;
   /**
    * Strikes, and resolves when the fault is over.
    * @param turn how often it has struck before
@@ -62,7 +64,7 @@ const crashRedis: Fault = {
 };
 
 const flush: Fault = {
-  ...{ name: 'FLUSHALL', excuses: 'nobody', delays: 'everybody', disturbs: true },
+  ...{ name: 'FLUSHALL', excuses: 'nobody', delays: 'everybody', disturbs: true, loses: true },
   strike: async (world) => {
     await world.streams.direct.flushall();
   },
@@ -105,7 +107,13 @@ const dropReply: Fault = {
 };
 
 const promote: Fault = {
-  ...{ name: 'primary killed, replica promoted', excuses: 'everybody', delays: 'everybody', disturbs: true },
+  ...{
+    name: 'primary killed, replica promoted',
+    excuses: 'everybody',
+    delays: 'everybody',
+    disturbs: true,
+    loses: true,
+  },
   strike: async (world) => {
     const port = await world.streams.promote();
     for (const { proxy } of world.stations) proxy.lead(port);

@@ -3,20 +3,30 @@
  * every request. Told over IPC when to begin, to let many clients go away at once, and to stop.
  */
 import { closeSync, openSync, writeSync } from 'node:fs';
-import { createClient, type Intent } from './client.js';
+import { createBatchClient } from './batch-client.js';
+import { connectionsTo, createClient, type Intent } from './client.js';
 import { photoGallery, simulatedGallery, type Sent } from './gallery.js';
+import { createLaterClient } from './later-client.js';
 import { commandSchema, orderSchema, type Report } from './load.js';
 import type { RequestRecord } from './record.js';
 import { seededRandom } from '../random.js';
+import { tokensOf } from './tenants.js';
 import { clientHabits, times } from './times.js';
 
 const order = orderSchema.parse(JSON.parse(process.argv[2] ?? '{}'));
 const random = seededRandom(order.seed);
 const gallery = order.pictures === 'photos' ? await photoGallery() : simulatedGallery();
-const client = createClient(order.edges, order.model, order.mostInFlight);
+const { model, tokenSecret, mostInFlight } = order;
+const clients = { edges: connectionsTo(order.edges, mostInFlight), model, tokens: await tokensOf(tokenSecret) };
+const client = createClient(clients);
+const laterClient = createLaterClient(clients);
+const batchClient = createBatchClient(clients);
 const file = openSync(order.recordFile, 'a');
 
+/** Pictures that others may join. */
 const inFlight = new Map<string, Sent>();
+/** Requests of clients that come back, and of batches. */
+const elsewhere = new Set<Promise<void>>();
 const remembered: Sent[] = [];
 const mostRemembered = 200;
 /** Edges that a connection just failed to, and until when clients keep away from them. */
@@ -58,11 +68,41 @@ async function send(intent: Intent): Promise<void> {
   inFlight.set(intent.id, intent.picture);
   const record = await client(intent);
   inFlight.delete(intent.id);
-  writeSync(file, `${JSON.stringify(record)}\n`);
+  note(record);
   if (record.status === 200 && remembered.push(intent.picture) > mostRemembered) remembered.shift();
   if (record.end !== 'broken') return;
   avoidedUntil[intent.edge] = Date.now() + avoidMs;
   if (intent.why !== 'again') await send(intend(intent.picture, 'again'));
+}
+
+function note(record: RequestRecord): void {
+  writeSync(file, `${JSON.stringify(record)}\n`);
+}
+
+/** One more request that is due, of whatever kind. */
+function sendNext(): void {
+  const { later, batches, batchSize } = clientHabits;
+  const percent = random.int(100);
+  if (percent < later) sendElsewhere(sendLater());
+  else if (percent < later + batches) sendElsewhere(sendBatch(batchSize));
+  else void send(next());
+}
+
+function sendElsewhere(sending: Promise<void>): void {
+  elsewhere.add(sending);
+  void sending.finally(() => elsewhere.delete(sending));
+}
+
+async function sendLater(): Promise<void> {
+  note(await laterClient({ ...fresh(), why: 'later', deadlineMs: times.laterDeadlineMs }));
+}
+
+async function sendBatch(size: number): Promise<void> {
+  const intents = Array.from({ length: size }, () => ({ ...fresh(), why: 'batch' as const }));
+  const [first] = intents;
+  // They share the edge and the time of the first.
+  const { edge = 0, deadlineMs = 0 } = first ?? {};
+  for (const record of await batchClient(intents.map((intent) => ({ ...intent, edge, deadlineMs })))) note(record);
 }
 
 /** Sends what has fallen due since the last turn; what one turn cannot send without a flood is left out. */
@@ -77,7 +117,7 @@ function keepRate(): NodeJS.Timeout {
     due = Math.min(mostATurn, due + ((now - last) * order.ratePerSecond) / 1000);
     last = now;
     for (; due >= 1; due--) {
-      if (inFlight.size < order.mostInFlight) void send(next());
+      if (inFlight.size + elsewhere.size < mostInFlight) sendNext();
       else counts.heldBack++;
     }
   }, everyMs);
@@ -95,7 +135,7 @@ let sending: NodeJS.Timeout | undefined;
 
 async function stop(): Promise<void> {
   clearInterval(sending);
-  while (inFlight.size > 0) await new Promise((resolve) => setTimeout(resolve, 50));
+  while (inFlight.size + elsewhere.size > 0) await new Promise((resolve) => setTimeout(resolve, 50));
   closeSync(file);
 }
 

@@ -20,7 +20,10 @@ export async function leftoversOf(stream: Redis, model: string): Promise<Leftove
   return last;
 }
 
-/** Stored results stay for a while, and a dead letter's image with it; all else of a task is gone when it has left. */
+/**
+ * Results, submissions and Idempotency-Keys stay for a while, and a dead letter's image with it; all else of a task is
+ * gone when it has left.
+ */
 async function lookOnce(stream: Redis, model: string): Promise<Leftovers> {
   const keys = partitionKeys(model);
   const tasks = keys.tasks('normal');
@@ -30,9 +33,11 @@ async function lookOnce(stream: Redis, model: string): Promise<Leftovers> {
   const entries = await stream.xlen(tasks);
   const [pending] = await stream.xpending(tasks, consumerGroup);
   const known = new Set([tasks, `${base}dead`, ...deadImages]);
-  const others = (await keysLeft(stream)).filter(
-    (key) => key.startsWith(base) && !known.has(key) && !key.startsWith(`${base}result:`),
-  );
+  const isKept = (key: string) =>
+    ['result:', 'submission:', 'idempotency:'].some((kind) => key.startsWith(base + kind));
+  const own = (await keysLeft(stream)).filter((key) => key.startsWith(base) && !known.has(key));
+  const lasting = await Promise.all(own.map(async (key) => !isKept(key) || (await stream.ttl(key)) === -1));
+  const others = own.filter((_, i) => lasting[i]);
   return {
     found: [
       ...(entries > 0 ? [`${String(entries)} entries in the stream`] : []),

@@ -6,6 +6,8 @@ import * as z from 'zod';
 export const orderSchema = z.strictObject({
   edges: z.array(z.string()).min(1),
   model: z.string(),
+  /** With which the clients' tokens are signed. */
+  tokenSecret: z.string(),
   seed: z.int(),
   ratePerSecond: z.number().positive(),
   mostInFlight: z.int().positive(),

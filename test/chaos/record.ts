@@ -6,8 +6,11 @@ const recordSchema = z.strictObject({
   id: z.string(),
   /** Of the picture that was sent. */
   md5: z.string(),
-  /** Why this picture: nobody else's, one in flight, one answered before, one sent again since the edge was gone. */
-  why: z.enum(['unique', 'joining', 'repeating', 'again', 'burst']),
+  /**
+   * Why this picture: nobody else's, one in flight, one answered before, one sent again since the edge was gone; nobody
+   * else's, by a client that comes back for the answer, or sends several at once.
+   */
+  why: z.enum(['unique', 'joining', 'repeating', 'again', 'burst', 'later', 'batch']),
   edge: z.int(),
   sentAt: z.number(),
   deadlineMs: z.number(),

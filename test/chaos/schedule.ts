@@ -10,6 +10,7 @@ export interface Strike {
   readonly excuses: Fault['excuses'];
   readonly delays: Fault['delays'];
   readonly disturbs: boolean;
+  readonly loses?: boolean | undefined;
   /** Entries pending when it struck. */
   readonly pending: number;
   readonly struckAt: number;
@@ -77,8 +78,8 @@ async function strikeOnce(world: World, fault: Fault, random: Random, turn: numb
   const parts: { name: string; pid: number }[] = [];
   const struckAt = Date.now();
   await fault.strike(world, random, turn, ({ part }) => parts.push({ name: part.name, pid: part.now.pid }));
-  const { name, excuses, delays, disturbs } = fault;
-  return { fault: name, excuses, delays, disturbs, pending, struckAt, endedAt: Date.now(), parts };
+  const { name, excuses, delays, disturbs, loses } = fault;
+  return { fault: name, excuses, delays, disturbs, loses, pending, struckAt, endedAt: Date.now(), parts };
 }
 
 /** Waits until enough is pending, and answers how much; after a bound, whatever it is then. */

@@ -9,6 +9,8 @@ export const times = {
   resultSeconds: 20,
   /** What clients ask for in x-timeout-ms. The shortest outlasts a lease, a claim and a solo run. */
   deadlinesMs: [5_000, 7_000, 9_000],
+  /** The same of clients that come back for their answers, and find another edge where theirs is stalled or gone. */
+  laterDeadlineMs: 15_000,
   /** Past its deadline a client waits this long, and then counts as not answered. */
   answerGraceMs: 3_000,
   /** A request that is given up is given up within this. */
@@ -54,6 +56,11 @@ export const clientHabits = {
   joining: 8,
   /** Sends a picture that was answered already. */
   repeating: 5,
+  /** Comes back for the answer. */
+  later: 5,
+  /** Sends so many pictures in one request. */
+  batches: 2,
+  batchSize: 5,
   /** Goes away before there is an answer. */
   aborting: 3,
   /** How many go away together when that is the fault. */

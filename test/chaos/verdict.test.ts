@@ -199,3 +199,18 @@ test('a part that ended by itself or did not drain fails the run', () => {
     /did not drain: edge-1/,
   );
 });
+
+test('an accepted task that is not found is blamed, unless Redis lost data while it was under way', () => {
+  const lost = { ...failed('c', 10_050, 'task_not_found', false), status: 404, why: 'later' } as const;
+  assert.match(verdict(withRecord(lost)), /is not found, and nothing was lost/);
+  const flush: Strike = { ...killed, fault: 'FLUSHALL', loses: true, parts: [] };
+  assert.equal(
+    verdict((good) => ({ records: [...good.records, lost], strikes: [killed, flush] })),
+    '',
+  );
+  const before = { ...lost, sentAt: 11_000, endedAt: 11_100 };
+  assert.match(
+    verdict((good) => ({ records: [...good.records, before], strikes: [killed, flush] })),
+    /is not found/,
+  );
+});

@@ -45,3 +45,8 @@ export function delayedWindows(strikes: readonly Strike[], edge: string): Window
     )
     .map(({ struckAt, endedAt }) => ({ from: struckAt, to: endedAt + times.recoveryMs }));
 }
+
+/** When what was accepted before may have been lost. */
+export function lossyWindows(strikes: readonly Strike[]): Window[] {
+  return strikes.filter(({ loses }) => loses).map(({ struckAt, endedAt }) => ({ from: struckAt, to: endedAt }));
+}

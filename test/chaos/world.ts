@@ -7,6 +7,7 @@ import { until } from '../integration/system.js';
 import { startLoad, type Load, type Order } from './load.js';
 import { startPart, type Part } from './part.js';
 import { startStreamServers, type StreamServers } from './stream-servers.js';
+import { tokenSecret } from './tenants.js';
 import { times } from './times.js';
 
 /** A part and its own way to the stream role. */
@@ -39,7 +40,7 @@ export interface WorldOptions {
   readonly backendEnv: Readonly<Record<string, string>>;
   /** Most tasks that the edges admit. */
   readonly maxTasks: number;
-  readonly clients: Omit<Order, 'edges' | 'model'>;
+  readonly clients: Omit<Order, 'edges' | 'model' | 'tokenSecret'>;
 }
 
 /** Milliseconds that a part may take to drain at the end. */
@@ -78,7 +79,7 @@ async function build(options: WorldOptions, undo: (() => unknown)[]): Promise<Wo
   const stations = [...edges, ...backends];
   const untilReady = () => allReady(stations);
   await untilReady();
-  const load = await startLoad({ ...options.clients, model, edges: edges.map(({ part }) => part.url) });
+  const load = await startLoad({ ...options.clients, model, tokenSecret, edges: edges.map(({ part }) => part.url) });
   undo.push(() => load.kill());
   return {
     ...{ model, streams, edges, backends, stations, load, untilReady },
@@ -113,6 +114,9 @@ interface Surroundings {
   readonly undo: (() => unknown)[];
 }
 
+/** Two tenants, whom nothing limits: what limits spend is not of this suite. */
+const access = { SAMPAN_AUTH: 'on', SAMPAN_JWT_SECRET: tokenSecret, SAMPAN_TIERS: '{"free":{}}' };
+
 function placeParts(options: WorldOptions, { streams, cacheUrl, logs, ownPort, undo }: Surroundings) {
   return async (kind: 'edge' | 'backend', number: number, clockOffMs: number): Promise<Station> => {
     const proxy = await startFaultProxy(streams.port);
@@ -125,7 +129,7 @@ function placeParts(options: WorldOptions, { streams, cacheUrl, logs, ownPort, u
       module: kind === 'edge' ? 'edge.mjs' : 'backend/main.js',
       env:
         kind === 'edge'
-          ? { ...shared, PORT: String(own), SAMPAN_MAX_TASKS: String(options.maxTasks) }
+          ? { ...shared, ...access, PORT: String(own), SAMPAN_MAX_TASKS: String(options.maxTasks) }
           : {
               ...{ ...shared, HEALTH_PORT: String(own), SAMPAN_LEASE_MS: String(times.leaseMs) },
               ...{ SAMPAN_RESULT_SECONDS: String(times.resultSeconds), ...options.backendEnv },
