@@ -201,7 +201,7 @@ test('a part that ended by itself or did not drain fails the run', () => {
 });
 
 test('an accepted task that is not found is blamed, unless Redis lost data while it was under way', () => {
-  const lost = { ...failed('c', 10_050, 'task_not_found', false), status: 404, why: 'later' } as const;
+  const lost = { ...failed('c', 9_950, 'task_not_found', false), status: 404, why: 'later' } as const;
   assert.match(verdict(withRecord(lost)), /is not found, and nothing was lost/);
   const flush: Strike = { ...killed, fault: 'FLUSHALL', loses: true, parts: [] };
   assert.equal(
