@@ -26,10 +26,11 @@ export function imageFromJson(
   allocate?: (length: number) => Buffer,
 ): { readonly image: Buffer; readonly given: Given } {
   const cut = cutOut(body);
-  const parsed = jsonBody.safeParse(parseJson(cut?.rest ?? body));
+  const value = parseJson(cut?.rest ?? body);
+  if (isObject(value) && !('image' in value)) throw new Failure('image_missing', 'the body has no member "image"');
+  const parsed = jsonBody.safeParse(value);
   if (!parsed.success) {
-    const issue = parsed.error.issues[0];
-    if (issue?.path[0] === 'image' && issue.input === undefined) throw imageMissing(parsed.error);
+    const [issue] = parsed.error.issues;
     throw new Failure('invalid_json', issue ? describe(issue) : 'not readable');
   }
   const { image, params = {} } = parsed.data;
@@ -66,10 +67,6 @@ function parseJson(body: Buffer): unknown {
   } catch {
     throw new Failure('invalid_json', 'the body is not JSON');
   }
-}
-
-function imageMissing(cause: unknown): Failure {
-  return new Failure('image_missing', 'the body has no member "image"', { cause });
 }
 
 function describe(issue: { readonly path: readonly PropertyKey[]; readonly message: string }): string {

@@ -125,3 +125,21 @@ test('a request that was counted here because Redis was late is not under way th
   await Promise.resolve();
   assert.deepEqual(state.ended, [state.asked[0]?.requestId]);
 });
+
+test('further pictures of a request that is under way cost as much, and do not count as requests at once', async () => {
+  const { state, limiter } = underTest();
+  const atOnce = caller({ atOnce: 1 });
+  const paid = await limiter.pay(atOnce, 1);
+  await limiter.payMore(atOnce, 3);
+  paid.end();
+  assert.deepEqual(
+    state.asked.map(({ price, limits }) => [price, limits.perSecond, limits.atOnce]),
+    [
+      [1, 2, 1],
+      [3, 2, undefined],
+    ],
+  );
+  assert.equal(state.ended.length, 1);
+  await limiter.payMore({ ...atOnce, account: undefined }, 1);
+  assert.equal(state.asked.length, 2, 'whom nothing limits pays nothing');
+});
