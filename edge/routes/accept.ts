@@ -8,7 +8,7 @@ import type { EdgeContext } from '../request.js';
 import { respondJson } from '../respond.js';
 import { taskView } from '../task-view.js';
 
-const allowedKey = /^[\x21-\x7e]{1,255}$/;
+export const allowedIdempotencyKey = /^[\x21-\x7e]{1,255}$/;
 
 /** A request whose caller comes back for the result. */
 export interface Opened {
@@ -30,7 +30,7 @@ export async function openSubmission(
   { task: kind }: ModelManifest,
 ): Promise<Opened> {
   const key = c.req.header('idempotency-key');
-  if (key !== undefined && !allowedKey.test(key)) {
+  if (key !== undefined && !allowedIdempotencyKey.test(key)) {
     throw new Failure('invalid_header', 'idempotency-key must have 1 to 255 visible characters of ASCII, no spaces');
   }
   const id = await deps.submissions.idFor(model, tenant, key, `${canonicalParams(params)} ${sha256}`);
