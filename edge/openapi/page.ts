@@ -10,7 +10,7 @@ import { quickStart } from './quick-start.js';
  * @returns the page, in which `$BASE` stands for the address of the edge, and its style, of which a policy names the hash
  */
 export async function renderPage(document: ApiDocument): Promise<{ readonly page: string; readonly style: string }> {
-  return { page: await pageOf(document), style: pageStyle };
+  return { page: (await pageOf(document)).toString(), style: pageStyle };
 }
 
 function pageOf(document: ApiDocument): Markup {
