@@ -26,7 +26,7 @@ const parameters = {
     in: 'path',
     schema: md5Schema,
     description: 'MD5 of the bytes of the picture.',
-    example: '0f343b0931126a20f133d67c2b018a3b',
+    example: 'adc1a9de176f41314ee697eef495124c',
   },
   id: {
     in: 'path',
@@ -42,7 +42,7 @@ const parameters = {
     in: 'query',
     schema: sha256Schema,
     description: 'SHA-256 of the same bytes; it may be left out only where the operator allows it.',
-    example: '5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef',
+    example: '8ecae4b267b2d3169e06e00c7dee97097aa2a94635d45216f7732a5f4943cb51',
   },
   'x-timeout-ms': {
     in: 'header',

@@ -30,7 +30,7 @@ printf '{"image":"%s","params":{"top":2}}' "$(base64 < photo.jpg | tr -d '\\n')"
   },
   {
     title: 'Come back for the answer',
-    lines: `LOCATION=$(curl -s -D - -o /dev/null -H 'prefer: respond-async' -H 'content-type: image/jpeg' --data-binary @photo.jpg "$BASE/v1/models/nsfw/predict?top=3" | tr -d '\\r' | sed -n 's/^location: //ip')
+    lines: `LOCATION=$(curl -s -D - -o /dev/null -H 'prefer: respond-async' -H 'content-type: image/jpeg' --data-binary @photo.jpg "$BASE/v1/models/nsfw/predict?top=3" | tr -d '\\r' | sed -n 's/^[Ll]ocation: //p')
 curl -H 'prefer: wait=10' "$BASE$LOCATION"`,
     then: 'The first is answered 202 with a `Location`; the second when the task has ended, or after ten seconds. What the cache holds is answered at once with 200, and has no `Location`.',
   },
