@@ -62,7 +62,8 @@ const parameters = {
     in: 'header',
     name: 'prefer',
     schema: z.string(),
-    description: '`wait=10` answers when the task has ended, or after ten seconds (60 at most).',
+    description:
+      '`wait=10` answers when the task has a result, or after ten seconds (60 at most); an end without a result is told when the time is over.',
     example: 'wait=10',
   },
   'idempotency-key': {
