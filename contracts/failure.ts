@@ -37,7 +37,6 @@ export const failures = {
   task_not_found: { status: 404, retryable: false, message: 'There is no task of this id, or no longer.' },
   method_not_allowed: { status: 405, retryable: false, message: 'The path exists, but not with this method.' },
   body_too_large: { status: 413, retryable: false, message: 'The request body is larger than allowed.' },
-  too_many_images: { status: 413, retryable: false, message: 'The request has more images than are allowed.' },
   unsupported_content_type: {
     status: 415,
     retryable: false,

@@ -10,8 +10,10 @@ const numeric = z.union([
     .regex(/^-?\d{1,15}(\.\d{1,15})?$/, 'expected a decimal number')
     .transform(Number),
 ]);
-const unitInterval = numeric.pipe(z.number().min(0).max(1));
-const countTo1000 = numeric.pipe(z.int().min(1).max(1000));
+export const unitIntervalSchema = z.number().min(0).max(1);
+export const countTo1000Schema = z.int().min(1).max(1000);
+const unitInterval = numeric.pipe(unitIntervalSchema);
+const countTo1000 = numeric.pipe(countTo1000Schema);
 
 /** Every parameter a request may carry, per task; unknown ones are refused by name. */
 const paramsSchemas = {

@@ -36,7 +36,7 @@ export const taskSpecSchema = z.strictObject({
 });
 export type TaskSpec = z.infer<typeof taskSpecSchema>;
 
-const taskIdPattern = /^([a-z0-9-]{1,63})\.(\d{1,4})\.([0-9a-f-]{36})$/;
+export const taskIdPattern = /^([a-z0-9-]{1,63})\.(\d{1,4})\.([0-9a-f-]{36})$/;
 
 export interface TaskIdParts {
   readonly model: string;

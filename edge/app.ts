@@ -5,6 +5,7 @@ import { observed } from './middleware/observe.js';
 import { problem } from './problem.js';
 import type { EdgeEnv, Handle } from './request.js';
 import { batch } from './routes/batch.js';
+import { showDocument, showPage } from './routes/described.js';
 import { live, ready } from './routes/health.js';
 import { lookup } from './routes/lookup.js';
 import { listModels, showModel } from './routes/models.js';
@@ -28,6 +29,8 @@ export function createApp(deps: EdgeDeps): Hono<EdgeEnv> {
   resource('/v1/tasks/:id', { GET: showTask(deps), DELETE: cancelTask(deps) });
   resource('/healthz', { GET: live() });
   resource('/readyz', { GET: ready(deps) });
+  resource('/openapi.json', { GET: showDocument() });
+  resource('/docs', { GET: showPage() });
   app.notFound(
     observed(deps, 'none', (c) => {
       throw new Failure('route_not_found', `no route for ${c.req.path.slice(0, 128)}`);

@@ -1,6 +1,8 @@
-import { Failure, failures, type FailureCode } from '../contracts/failure.js';
+import type * as z from 'zod';
+import { Failure, failures } from '../contracts/failure.js';
 import { mayAsk } from './access/authorise.js';
 import type { EdgeDeps } from './deps.js';
+import type { problemSchema } from './openapi/problem-schemas.js';
 import type { EdgeContext, RequestState } from './request.js';
 import { respond } from './respond.js';
 
@@ -36,14 +38,7 @@ export function problem(
 }
 
 /** What RFC 9457 and our table say of a failure. */
-export interface ProblemBody {
-  readonly type: string;
-  readonly title: string;
-  readonly status: number;
-  readonly code: FailureCode;
-  readonly detail: string;
-  readonly retryable: boolean;
-}
+export type ProblemBody = Readonly<z.infer<typeof problemSchema>>;
 
 export function problemOf({ code, detail }: Failure): ProblemBody {
   const { status, retryable, message } = failures[code];

@@ -1,26 +1,10 @@
 import { answerBytes } from '../contracts/answer.js';
 import { Failure } from '../contracts/failure.js';
 import type { Seen } from '../contracts/scripts/submission.js';
-import type { TaskState } from '../contracts/task-state.js';
 import { parseTaskId } from '../contracts/task.js';
+import type { TaskView, UnfinishedTask } from './openapi/answer-schemas.js';
+import { problemOf } from './problem.js';
 import type { Taken } from './send.js';
-import { problemOf, type ProblemBody } from './problem.js';
-
-/** A task as its caller sees it. */
-export interface TaskView {
-  readonly id: string;
-  readonly model: string;
-  readonly state: TaskState;
-  /** ISO 8601, in Redis's clock. */
-  readonly deadline?: string;
-  /** 1 for the task that is next; an estimate where tasks overtake each other. */
-  readonly position?: number;
-  /** Milliseconds, by what the consumers report; left out where none does. */
-  readonly expectedWaitMs?: number;
-  /** As a synchronous request would have been answered. */
-  readonly answer?: unknown;
-  readonly problem?: ProblemBody;
-}
 
 /** @param tasksPerSecond what the model's consumers do together; 0 where that is not known */
 export function taskView(id: string, seen: Seen, tasksPerSecond: (model: string) => number): TaskView {
@@ -50,11 +34,11 @@ export function acceptedView(id: string, taken: Taken, tasksPerSecond: (model: s
 }
 
 /** A deadline of 0 is that of a task which left while its command was sent again. */
-function deadlineView(deadline: number): Pick<TaskView, 'deadline'> {
+function deadlineView(deadline: number): Pick<UnfinishedTask, 'deadline'> {
   return deadline > 0 ? { deadline: new Date(deadline).toISOString() } : {};
 }
 
-function placeView(position: number, rate: number): Pick<TaskView, 'position' | 'expectedWaitMs'> {
+function placeView(position: number, rate: number): Pick<UnfinishedTask, 'position' | 'expectedWaitMs'> {
   return { position, ...(rate > 0 ? { expectedWaitMs: Math.round((position * 1000) / rate) } : {}) };
 }
 

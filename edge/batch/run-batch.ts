@@ -63,7 +63,7 @@ async function takeAll(batch: Batch, images: AsyncGenerator<BatchImage>, tell: (
 async function mayGoOn(batch: Batch, index: number): Promise<void> {
   const { config, stopping } = batch.deps;
   const most = config.maxBatchImages;
-  if (index >= most) throw new Failure('too_many_images', `no more than ${most} images are allowed in one request`);
+  if (index >= most) throw new Failure('body_too_large', `no more than ${most} images are allowed in one request`);
   if (stopping.aborted) throw new Failure('edge_stopping', 'send this image and those after it again');
   // The first was paid for when the request came.
   if (index > 0) await payForPicture(batch);

@@ -4,12 +4,13 @@ import { Failure } from '../../contracts/failure.js';
 import type { TaskSpec } from '../../contracts/task.js';
 import type { Order } from '../crossing.js';
 import type { EdgeDeps } from '../deps.js';
+import type { TaskView } from '../openapi/answer-schemas.js';
 import type { EdgeContext } from '../request.js';
 import { respondJson } from '../respond.js';
 import type { Accepting } from '../submissions.js';
-import { acceptedView, taskView, type TaskView } from '../task-view.js';
+import { acceptedView, taskView } from '../task-view.js';
 
-const allowedKey = /^[\x21-\x7e]{1,255}$/;
+export const allowedIdempotencyKey = /^[\x21-\x7e]{1,255}$/;
 
 /** A request whose caller comes back for the result. */
 export interface Opened extends Accepting {
@@ -29,7 +30,7 @@ export async function openSubmission(
   { task: kind }: ModelManifest,
 ): Promise<Opened> {
   const key = c.req.header('idempotency-key');
-  if (key !== undefined && !allowedKey.test(key)) {
+  if (key !== undefined && !allowedIdempotencyKey.test(key)) {
     throw new Failure('invalid_header', 'idempotency-key must have 1 to 255 visible characters of ASCII, no spaces');
   }
   const id = await deps.submissions.idFor(model, tenant, key, `${canonicalParams(params)} ${sha256}`);

@@ -59,7 +59,7 @@ function checkedDigests(config: EdgeConfig, md5: unknown, sha256: unknown) {
 }
 
 /** If-None-Match, with the weak comparison that RFC 9110, 13.1.2 asks for. */
-function matches(header: string | undefined, etag: string): boolean {
+export function matches(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
   const opaque = (tag: string) => tag.trim().replace(/^W\//, '');
   return header.split(',').some((tag) => tag.trim() === '*' || opaque(tag) === opaque(etag));

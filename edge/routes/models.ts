@@ -3,6 +3,7 @@ import { parseParams } from '../../contracts/params.js';
 import { mayAsk, permitModel } from '../access/authorise.js';
 import type { EdgeDeps } from '../deps.js';
 import { findModel } from '../models.js';
+import type { ModelDetails, ModelList, ModelSummary } from '../openapi/model-schemas.js';
 import type { Handle } from '../request.js';
 import { respondJson } from '../respond.js';
 import { identify } from './identify.js';
@@ -14,7 +15,7 @@ export function listModels(deps: EdgeDeps): Handle {
     if (deps.models.catalogue().size === 0) await deps.models.refresh();
     const known = [...deps.models.catalogue().values()].filter(({ name }) => mayAsk(principal, name));
     const models = known.map((manifest) => summary(deps, manifest));
-    return respondJson(c, 200, { models });
+    return respondJson(c, 200, { models } satisfies ModelList);
   };
 }
 
@@ -30,20 +31,20 @@ export function showModel(deps: EdgeDeps): Handle {
       device,
       tasksPerSecond: models.find(({ model }) => model === manifest.name)?.tasksPerSecond ?? 0,
     }));
-    return respondJson(c, 200, {
+    const details: ModelDetails = {
       ...summary(deps, manifest),
       ...{ sha256, input, outputs, labels, thresholds, batch, licence, origin, consumers },
-    });
+    };
+    return respondJson(c, 200, details);
   };
 }
 
-function summary(deps: EdgeDeps, manifest: ModelManifest) {
+function summary(deps: EdgeDeps, manifest: ModelManifest): ModelSummary {
   const { name, version, task, description, input, labels } = manifest;
   return {
     ...{ name, version, task, description },
     input: { width: input.width, height: input.height },
     labelCount: labels.length,
-    /** Parameters that a request may carry, with the values that hold where it leaves them out. */
     params: parseParams(manifest, {}),
     liveConsumers: deps.models.consumers(manifest).length,
   };

@@ -1,8 +1,9 @@
 import type { Seen } from '../../contracts/scripts/submission.js';
 import type { EdgeDeps } from '../deps.js';
+import type { TaskView } from '../openapi/answer-schemas.js';
 import type { Handle } from '../request.js';
 import { respondStream } from '../respond.js';
-import { hasEnded, taskView, type TaskView } from '../task-view.js';
+import { hasEnded, taskView } from '../task-view.js';
 import { caller } from './tasks.js';
 
 /** How often a task's place in the queue is looked at; its end is told at once. */

@@ -2,10 +2,11 @@ import { Failure } from '../../contracts/failure.js';
 import { parseTaskId } from '../../contracts/task.js';
 import { permit, permitModel } from '../access/authorise.js';
 import type { EdgeDeps } from '../deps.js';
+import type { TaskView } from '../openapi/answer-schemas.js';
 import { preferencesFrom } from '../prefer.js';
 import type { EdgeContext, Handle } from '../request.js';
 import { respondJson, type Headers } from '../respond.js';
-import { hasEnded, taskView, type TaskView } from '../task-view.js';
+import { hasEnded, taskView } from '../task-view.js';
 import { identify } from './identify.js';
 
 /** Seconds that a caller may wait for a task to end. */
@@ -60,6 +61,7 @@ function answer(c: EdgeContext, shown: TaskView, more: Headers = {}): Response {
 }
 
 /** When it makes sense to come back. */
-function secondsUntil({ expectedWaitMs = 1000 }: TaskView): string {
+function secondsUntil(shown: TaskView): string {
+  const { expectedWaitMs = 1000 } = 'expectedWaitMs' in shown ? shown : {};
   return String(Math.min(longestWait, Math.max(1, Math.ceil(expectedWaitMs / 1000))));
 }

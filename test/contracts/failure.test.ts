@@ -46,7 +46,6 @@ test('the codes that clients and dashboards rely on are all there', () => {
       'task_unreadable',
       'tokens_unverifiable',
       'too_many_at_once',
-      'too_many_images',
       'unsupported_content_type',
     ],
     'unsupported_image',

@@ -255,11 +255,8 @@ async function testRedisGone() {
   return made;
 }
 
-/** Told of one picture among many, never of a request: integration/batch-ends.test.ts. */
-const ofPictures = ['too_many_images'];
-
 after(() => {
-  const missing = Object.keys(failures).filter((code) => !seen.has(code) && !ofPictures.includes(code));
+  const missing = Object.keys(failures).filter((code) => !seen.has(code));
   assert.deepEqual(missing, [], 'failure codes that no test reached');
 });
 

@@ -125,7 +125,7 @@ test('a file that is too large, or empty, fails alone', async () => {
 
 test('of more pictures than are allowed those that are get their answers', async () => {
   const answer = await send({ body: formOf(named('more', 7)) });
-  assert.deepEqual(codes(answer), [...Array<undefined>(5).fill(undefined), 'too_many_images']);
+  assert.deepEqual(codes(answer), [...Array<undefined>(5).fill(undefined), 'body_too_large']);
   assert.equal(answer.items.at(-1)?.status, 413);
 });
 
