@@ -124,9 +124,11 @@ async function twiceUnderOneKey(): Promise<Answer> {
 
 /** Of requests with many pictures: integration/batch-ends.test.ts. */
 type OfBatches = 'too_many_images' | 'edge_stopping';
+/** Of what never becomes a request with an id: edge/refused-requests.test.ts. */
+type Unparsed = 'malformed_request' | 'request_timeout' | 'headers_too_large';
 
 /** How each failure comes about; a code without a way does not compile. */
-const ways: Record<Exclude<FailureCode, OfBatches>, () => Promise<Answer | undefined>> = {
+const ways: Record<Exclude<FailureCode, OfBatches | Unparsed>, () => Promise<Answer | undefined>> = {
   invalid_params: () => ask('/v1/models/plain/predict?top=1e3', { method: 'POST', body: picture('p') }),
   invalid_header: () => predict('plain', picture('p'), { 'x-timeout-ms': '-1' }),
   invalid_multipart: () => predict('plain', '--b\r\nnothing that ends', multipart),
