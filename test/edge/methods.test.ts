@@ -50,6 +50,7 @@ const close = 'connection: close\r\n';
 /** Every route with its methods. */
 const routes = [
   ['/v1/models/toy/predict', 'POST, OPTIONS'],
+  ['/v1/models/toy/batch', 'POST, OPTIONS'],
   [lookupPath, 'GET, HEAD, OPTIONS'],
   ['/v1/models/toy', 'GET, HEAD, OPTIONS'],
   ['/v1/models', 'GET, HEAD, OPTIONS'],
