@@ -9,6 +9,7 @@ interface FailureEntry {
 }
 
 export const failures = {
+  malformed_request: { status: 400, retryable: false, message: 'What was sent is no well-formed HTTP request.' },
   invalid_params: {
     status: 400,
     retryable: false,
@@ -36,6 +37,7 @@ export const failures = {
   result_not_found: { status: 404, retryable: false, message: 'No answer is kept for this image.' },
   task_not_found: { status: 404, retryable: false, message: 'There is no task of this id, or no longer.' },
   method_not_allowed: { status: 405, retryable: false, message: 'The path exists, but not with this method.' },
+  request_timeout: { status: 408, retryable: true, message: 'The request was not complete in time.' },
   body_too_large: { status: 413, retryable: false, message: 'The request body is larger than allowed.' },
   unsupported_content_type: {
     status: 415,
@@ -57,6 +59,11 @@ export const failures = {
   rate_limited: { status: 429, retryable: true, message: 'More pictures came than the rate allows.' },
   quota_exhausted: { status: 429, retryable: true, message: 'The pictures of this day are used up.' },
   too_many_at_once: { status: 429, retryable: true, message: 'Too many requests of these credentials are under way.' },
+  headers_too_large: {
+    status: 431,
+    retryable: false,
+    message: 'The request line and headers are larger than allowed.',
+  },
   inference_failed: { status: 500, retryable: true, message: 'The model failed on this image.' },
   task_unreadable: {
     status: 500,

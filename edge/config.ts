@@ -33,6 +33,25 @@ const tiers = z
   .pipe(tiersSchema)
   .default(defaultTiers);
 
+const corsOrigins = z
+  .string()
+  .transform((text) => text.split(',').map((origin) => origin.trim()))
+  .refine((origins) => origins.every(isOrigin) || (origins.length === 1 && origins[0] === '*'), {
+    error: ({ input }) => {
+      const wrong = Array.isArray(input) ? input.filter((origin) => !isOrigin(origin)) : [];
+      return `expected * alone, or scheme://host[:port] as browsers write them, separated by commas; not ${wrong.map((origin) => `"${String(origin)}"`).join(', ')}`;
+    },
+  })
+  .default([]);
+
+/** An origin that never matches would be a puzzle: hosts are in lower case, and the scheme's own port is left out. */
+function isOrigin(text: unknown): boolean {
+  if (typeof text !== 'string' || !/^[a-z][a-z0-9+.-]*:\/\/[^/?#@\\\s]+$/.test(text) || !URL.canParse(text))
+    return false;
+  const { origin, protocol } = new URL(text);
+  return origin === text || !/^https?:$/.test(protocol);
+}
+
 /** Every variable that the edge reads, by its name. */
 const variables = z.object({
   SAMPAN_HOST: z.string().default('127.0.0.1'),
@@ -63,6 +82,7 @@ const variables = z.object({
     .optional(),
   SAMPAN_JWT_ISSUER: z.string().optional(),
   SAMPAN_JWT_AUDIENCE: z.string().optional(),
+  SAMPAN_CORS_ORIGINS: corsOrigins,
   SAMPAN_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 });
 
@@ -121,6 +141,8 @@ const configSchema = variables
       jwt: { issuer: env.SAMPAN_JWT_ISSUER, audience: env.SAMPAN_JWT_AUDIENCE, jwksUrl: env.SAMPAN_JWKS_URL },
       /** Never printed. */
       jwtSecret: env.SAMPAN_JWT_SECRET,
+      /** Origins whose scripts may read answers; `*` alone: all of them. */
+      corsOrigins: env.SAMPAN_CORS_ORIGINS,
       logLevel: env.SAMPAN_LOG_LEVEL,
     }),
   );

@@ -3,6 +3,7 @@ import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { discardRest } from './body/discard-rest.js';
 import { isBeingRead } from './body/read-node-body.js';
+import { answerRefused, answerUnparsed } from './node-refused.js';
 import type { EdgeEnv } from './request.js';
 
 /** A proxy in front must not find a connection closed that it has just chosen: its own limit is 60 s as a rule. */
@@ -23,7 +24,8 @@ export function createNodeServer(app: Hono<EdgeEnv>): Server {
       if (!(incoming instanceof IncomingMessage && outgoing instanceof ServerResponse)) return answer;
       return outgoing.shouldKeepAlive || !hasBody(incoming) ? answer : afterBody(answer, incoming);
     },
-    { autoCleanupIncoming: false },
+    // The host is only for clients of HTTP/1.0, which need not name one.
+    { autoCleanupIncoming: false, errorHandler: answerRefused, hostname: 'localhost' },
   );
   const server = createServer({ keepAliveTimeout: keepAliveMs, headersTimeout: headersLimitMs, requestTimeout: 0 });
   server.on('request', (incoming, outgoing) => {
@@ -32,6 +34,7 @@ export function createNodeServer(app: Hono<EdgeEnv>): Server {
   });
   // Who asks before it sends is told to go on by whoever reads the body, or is answered without.
   server.on('checkContinue', (incoming, outgoing) => server.emit('request', incoming, outgoing));
+  server.on('clientError', answerUnparsed);
   return server;
 }
 

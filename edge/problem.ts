@@ -5,6 +5,7 @@ import type { EdgeDeps } from './deps.js';
 import type { problemSchema } from './openapi/problem-schemas.js';
 import type { EdgeContext, RequestState } from './request.js';
 import { respond } from './respond.js';
+import { addSecureHeaders } from './secure-headers.js';
 
 const retryAfterUnknown = 1;
 
@@ -35,6 +36,14 @@ export function problem(
     ...(status === 503 || status === 429 ? { 'retry-after': String(failure.retryAfter ?? retryAfterUnknown) } : {}),
     ...headers,
   });
+}
+
+/** The same for what never became a request with an id. */
+export function bareProblem(failure: Failure): { status: number; headers: Record<string, string>; body: string } {
+  const headers = { 'content-type': 'application/problem+json' };
+  addSecureHeaders(headers);
+  const body = problemOf(failure);
+  return { status: body.status, headers, body: JSON.stringify(body) };
 }
 
 /** What RFC 9457 and our table say of a failure. */

@@ -15,6 +15,8 @@ export interface RequestState {
   principal?: Principal;
   /** Set where the caller's limits allowed the request. */
   paid?: Paid;
+  /** Headers that let scripts of other origins read the answer; only where that is configured. */
+  cors?: Readonly<Record<string, string>>;
   /** Only a name that is in the catalogue. */
   model?: string;
   bytes?: number;

@@ -1,5 +1,9 @@
+import { Buffer } from 'node:buffer';
 import { INVALID_TRACEID } from '@opentelemetry/api';
+import { gzip, isLong, negotiateGzip } from './compress.js';
 import type { EdgeContext, RequestState } from './request.js';
+import { addSecureHeaders } from './secure-headers.js';
+import { addVary } from './vary.js';
 
 /** Fresh for each answer: what every answer has is added to it. */
 export type Headers = Record<string, string>;
@@ -10,7 +14,12 @@ export type Headers = Record<string, string>;
  */
 export function respond(c: EdgeContext, status: number, body: Uint8Array | string | null, headers: Headers): Response {
   addCommon(c.get('request'), headers);
-  return new Response(body, { status, headers });
+  // Of what is not sent again nobody knows the length.
+  if (status === 304) addVary(headers, 'accept-encoding');
+  const isGzip = body !== null && isLong(body) && negotiateGzip(c.req.header('accept-encoding'), headers);
+  if (c.req.method !== 'HEAD') return new Response(isGzip ? gzip(body) : body, { status, headers });
+  if (body !== null && !isGzip) headers['content-length'] = String(Buffer.byteLength(body));
+  return new Response(null, { status, headers });
 }
 
 /** A JSON answer. */
@@ -44,8 +53,15 @@ export function respondStream(c: EdgeContext, type: string, source: AsyncGenerat
   return new Response(body, { status: 200, headers });
 }
 
-function addCommon({ requestId, trace, paid }: RequestState, headers: Headers): void {
+function addCommon({ requestId, trace, paid, cors }: RequestState, headers: Headers): void {
   headers['x-request-id'] = requestId;
   if (trace.traceId !== INVALID_TRACEID) headers['traceresponse'] = trace.traceparent();
   if (paid) Object.assign(headers, paid.fields);
+  addSecureHeaders(headers);
+  if (cors) addCors(headers, cors);
+}
+
+function addCors(headers: Headers, { vary, ...others }: Readonly<Record<string, string>>): void {
+  Object.assign(headers, others);
+  if (vary !== undefined) addVary(headers, vary);
 }

@@ -6,6 +6,7 @@ import { renderPage } from './page.js';
 export interface Described {
   /** The document, in JSON. */
   readonly text: string;
+  /** Weak: it stands for the compressed form, too. */
   readonly etag: string;
   /** The page, where `$BASE` stands for the address of the edge. */
   readonly page: string;
@@ -25,7 +26,7 @@ async function describe(): Promise<Described> {
   const document = createDocument();
   const text = JSON.stringify(document);
   const { page, style } = await renderPage(document);
-  return { text, etag: `"${sha256(text)}"`, page, styleHash: sha256(style) };
+  return { text, etag: `W/"${sha256(text)}"`, page, styleHash: sha256(style) };
 }
 
 function sha256(text: string): string {

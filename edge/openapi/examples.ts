@@ -95,7 +95,7 @@ const details: Partial<Record<FailureCode, string>> = {
   model_not_found: 'no model "cocoa" is in the catalogue',
   result_not_found: 'it was not asked for, has expired, or had other parameters',
   task_not_found: 'it was never accepted, is not yours, or its result is kept no longer',
-  method_not_allowed: 'PUT is not allowed here, only GET, HEAD',
+  method_not_allowed: 'PUT is not allowed here, only GET, HEAD, OPTIONS',
   body_too_large: 'the body has 20971520 bytes, allowed are 10485760',
   unsupported_content_type:
     '"text/plain" is not read here; send image/*, application/octet-stream, multipart/form-data or application/json',

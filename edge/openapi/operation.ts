@@ -50,6 +50,13 @@ export interface Operation {
 /** Failures that concern every path, whether it exists or not. */
 export const everywhere = ['route_not_found', 'method_not_allowed'] as const satisfies readonly FailureCode[];
 
+/** Failures of what never becomes a request: nobody knows an operation of it, and the answer has no ids. */
+export const unparsed = [
+  'malformed_request',
+  'request_timeout',
+  'headers_too_large',
+] as const satisfies readonly FailureCode[];
+
 /** How the access of callers fails who show who they are. */
 export const identifying = [
   'credentials_missing',

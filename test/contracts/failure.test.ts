@@ -20,7 +20,7 @@ test('what the server could not do may be tried again; what the client got wrong
   const retryableClientErrors = table.filter(([, { status, retryable }]) => status < 500 && retryable);
   assert.deepEqual(
     retryableClientErrors.map(([code]) => code),
-    ['body_incomplete', 'rate_limited', 'quota_exhausted', 'too_many_at_once'],
+    ['body_incomplete', 'request_timeout', 'rate_limited', 'quota_exhausted', 'too_many_at_once'],
   );
   const ours = table.filter(([, { status, retryable }]) => status >= 500 && !retryable);
   // Sending the same image again would end another process.
@@ -33,11 +33,19 @@ test('what the server could not do may be tried again; what the client got wrong
 test('the codes that clients and dashboards rely on are all there', () => {
   assert.deepEqual(table.map(([code]) => code).sort(), [
     ...['body_incomplete', 'body_too_large', 'credentials_expired', 'credentials_invalid', 'credentials_missing'],
-    ...['deadline_exceeded', 'edge_stopping', 'idempotency_mismatch', 'image_missing', 'image_too_large'],
+    ...['deadline_exceeded', 'edge_stopping', 'headers_too_large', 'idempotency_mismatch'],
+    ...['image_missing', 'image_too_large'],
     ...['image_unreadable', 'inference_failed', 'internal', 'invalid_base64', 'invalid_digest', 'invalid_header'],
-    ...['invalid_json', 'invalid_multipart', 'invalid_params', 'method_not_allowed', 'model_not_allowed'],
+    ...[
+      'invalid_json',
+      'invalid_multipart',
+      'invalid_params',
+      'malformed_request',
+      'method_not_allowed',
+      'model_not_allowed',
+    ],
     ...['model_not_found', 'model_version_gone', 'no_live_consumer', 'overloaded', 'permission_missing'],
-    ...['quota_exhausted', 'rate_limited', 'result_not_found', 'route_not_found', 'sha256_required'],
+    ...['quota_exhausted', 'rate_limited', 'request_timeout', 'result_not_found', 'route_not_found', 'sha256_required'],
     ...[
       'stream_unavailable',
       'task_dead',

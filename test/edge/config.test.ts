@@ -81,3 +81,27 @@ test('tokens are verified in one way, and those for other services are refused',
   assert.throws(() => loadConfig({ ...least, SAMPAN_JWKS_URL: keys.SAMPAN_JWKS_URL }), /SAMPAN_JWT_AUDIENCE/);
   assert.throws(() => loadConfig({ ...least, ...keys, SAMPAN_JWKS_URL: 'http://login.test/keys' }), /https/);
 });
+
+test('origins are taken as browsers write them, and those that would never match are named', () => {
+  const origins = (text: string) => loadConfig({ ...least, SAMPAN_CORS_ORIGINS: text }).corsOrigins;
+  assert.deepEqual(loadConfig(least).corsOrigins, []);
+  assert.deepEqual(origins('*'), ['*']);
+  const good = ['https://app.test', 'http://localhost:3000', 'http://[::1]:8080', 'chrome-extension://abc'];
+  assert.deepEqual(origins(good.join(' , ')), good);
+  const wrong = [
+    ...['https://app.test/', 'https://app.test/x', 'https://app.test?x', 'https://app.test#x', 'app.test', 'null'],
+    ...['https://App.test', 'https://app.test:443', 'http://app.test:80', 'https://me@app.test', 'https://', '//x'],
+    ...['https://*.app.test/', '*'],
+  ];
+  for (const one of wrong) {
+    assert.throws(
+      () => origins(`https://good.test,${one}`),
+      (error) => {
+        assert.ok(error instanceof Error);
+        assert.match(error.message, /^SAMPAN_CORS_ORIGINS: expected .* not "/);
+        assert.ok(error.message.endsWith(`not "${one}"`), error.message);
+        return true;
+      },
+    );
+  }
+});

@@ -219,22 +219,20 @@ test('a task that nobody knows is not found, and a key that was used for another
   assert.deepEqual(await submit(Buffer.concat([image, Buffer.from('more')])), [422, 'idempotency_mismatch']);
 });
 
-test('the methods of every path are told in Allow, and HEAD is GET without a body', async () => {
+test('the methods of every path are told in Allow', async () => {
   const allowed = [
-    ['/v1/models', 'DELETE', 'GET, HEAD'],
-    ['/v1/models/toy', 'POST', 'GET, HEAD'],
-    [`/v1/models/toy/results/${md5}`, 'PUT', 'GET, HEAD'],
-    [predictToy, 'HEAD', 'POST'],
-    ['/v1/tasks/x', 'POST', 'GET, DELETE, HEAD'],
-    ['/v1/tasks/x/events', 'DELETE', 'GET, HEAD'],
-    ['/healthz', 'OPTIONS', 'GET, HEAD'],
+    ['/v1/models', 'DELETE', 'GET, HEAD, OPTIONS'],
+    ['/v1/models/toy', 'POST', 'GET, HEAD, OPTIONS'],
+    [`/v1/models/toy/results/${md5}`, 'PUT', 'GET, HEAD, OPTIONS'],
+    [predictToy, 'HEAD', 'POST, OPTIONS'],
+    ['/v1/tasks/x', 'POST', 'GET, HEAD, DELETE, OPTIONS'],
+    ['/v1/tasks/x/events', 'DELETE', 'GET, HEAD, OPTIONS'],
+    ['/healthz', 'PATCH', 'GET, HEAD, OPTIONS'],
   ] as const;
   for (const [path, method, allow] of allowed) {
     const answer = await fetch(`${edge.url}${path}`, { method });
     assert.deepEqual([answer.status, answer.headers.get('allow')], [405, allow], path);
   }
-  const head = await fetch(`${edge.url}/v1/models`, { method: 'HEAD' });
-  assert.deepEqual([head.status, head.headers.get('content-type'), await head.text()], [200, 'application/json', '']);
 });
 
 test('a stream that is away is not taken for a model that does not exist', async () => {
@@ -255,8 +253,11 @@ async function testRedisGone() {
   return made;
 }
 
+/** Told of what never becomes a request with an id: refused-requests.test.ts. */
+const unparsed = ['malformed_request', 'request_timeout', 'headers_too_large'];
+
 after(() => {
-  const missing = Object.keys(failures).filter((code) => !seen.has(code));
+  const missing = Object.keys(failures).filter((code) => !seen.has(code) && !unparsed.includes(code));
   assert.deepEqual(missing, [], 'failure codes that no test reached');
 });
 

@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { simulatedModel } from '../../backend/model/simulated-model.js';
 import type { FailureCode } from '../../contracts/failure.js';
 import { partitionKeys } from '../../contracts/keys.js';
+import type { unparsed } from '../../edge/openapi/operation.js';
 import { encodeResult } from '../../contracts/result.js';
 import { leave } from '../../contracts/scripts/leave.js';
 import { letGo } from '../../contracts/scripts/scripts.js';
@@ -19,13 +20,14 @@ import { servedBy, until } from './system.js';
 import { keyOf } from './tenants.js';
 
 /**
- * How each failure comes about; a code without a way does not compile. Of body_incomplete nobody is left to be told.
+ * How each failure comes about; a code without a way does not compile. Of body_incomplete nobody is left to be told; what
+ * never becomes a request is told in edge/refused-requests.test.ts.
  * @param doomed a stream role of its own, which will be stopped
  */
 export function failureWays(
   failing: FailingSystem,
   doomed: TestRedis,
-): Record<FailureCode, () => Promise<Answer | undefined>> {
+): Record<Exclude<FailureCode, (typeof unparsed)[number]>, () => Promise<Answer | undefined>> {
   const { system, latch, guarded, ask, predict } = failing;
   return {
     ...requestFailures(failing),

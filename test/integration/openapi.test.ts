@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isFailureCode } from '../../contracts/failure.js';
 import { createDocument } from '../../edge/openapi/document.js';
-import { answerBook, codesIn, type HttpAnswer } from '../openapi-answers.js';
+import { answerBook, type HttpAnswer } from '../openapi-answers.js';
 import { testRedis } from '../redis.js';
 import { failingSystem } from './failing-system.js';
 import { failureWays } from './failure-ways.js';
@@ -31,9 +30,9 @@ for (const [name, call] of Object.entries(calls)) {
   test(`${name}: answered as the document says`, call);
 }
 
-for (const code of codesIn(document).filter(isFailureCode)) {
+for (const [code, way] of Object.entries(ways)) {
   test(`${code} is answered as the document says`, async () => {
-    const answer = await ways[code]();
+    const answer = await way();
     if (answer) assert.equal(JSON.parse(answer.text).code, code);
     else assert.equal(code, 'body_incomplete');
   });
