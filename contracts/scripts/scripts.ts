@@ -15,6 +15,8 @@ declare module 'ioredis' {
     sampanSubmit(...args: (string | number)[]): Reply<unknown, Context>;
     sampanLookBuffer(...args: (string | number)[]): Reply<unknown, Context>;
     sampanWithdraw(...args: (string | number)[]): Reply<unknown, Context>;
+    sampanReplay(...args: (string | number)[]): Reply<unknown, Context>;
+    sampanDrop(...args: (string | number)[]): Reply<unknown, Context>;
   }
 }
 
@@ -32,6 +34,8 @@ export function defineScripts<Client extends StreamClient>(client: Client): Clie
   client.defineCommand('sampanSubmit', { lua: scriptSources.submit });
   client.defineCommand('sampanLook', { numberOfKeys: 3, lua: scriptSources.look });
   client.defineCommand('sampanWithdraw', { numberOfKeys: 1, lua: scriptSources.withdraw });
+  client.defineCommand('sampanReplay', { numberOfKeys: 7, lua: scriptSources.replay });
+  client.defineCommand('sampanDrop', { numberOfKeys: 2, lua: scriptSources.drop });
   return client;
 }
 

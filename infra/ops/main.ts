@@ -1,7 +1,9 @@
 // `npm run ops -- …`: what operators do to a running system, by way of its Redis.
 import { Command } from 'commander';
 import { addCacheCommands } from './cache.js';
+import { addDeadLetterCommands } from './dead.js';
 import { addKeyCommands } from './keys.js';
+import { addStatusCommand } from './status.js';
 import { addUsageCommand } from './usage.js';
 
 const program = new Command('ops')
@@ -10,6 +12,8 @@ const program = new Command('ops')
 addKeyCommands(program);
 addUsageCommand(program);
 addCacheCommands(program);
+addStatusCommand(program);
+addDeadLetterCommands(program);
 try {
   await program.parseAsync();
 } catch (error) {
