@@ -95,7 +95,7 @@ function holdOn(part: readonly Ready[]): void {
 }
 
 /** What one run took. */
-type Cost = Pick<Outcome, 'inferMs' | 'memoryChange'> & { readonly batchSize: number };
+type Cost = Pick<Outcome, 'inferMs' | 'memoryChange'> & { readonly batchSize: number; readonly startedAt: number };
 
 type Ran = { readonly cost: Cost } & (
   { readonly ok: true; readonly raw: readonly RawOutput[] } | { readonly ok: false; readonly error: unknown }
@@ -108,6 +108,7 @@ async function runOnce(model: Model, part: readonly Ready[], { now, memory }: Ga
     inferMs: now() - startedAt,
     memoryChange: memory() - memoryBefore,
     batchSize: part.length,
+    startedAt,
   });
   const images = part.map((task) => task.decoded);
   for (const { delivery } of part) delivery.lease.renewUntil = startedAt + model.manifest.runLimitMs;
@@ -128,11 +129,13 @@ function judge(model: Model, task: Ready, raw: RawOutput | undefined, cost: Cost
   }
 }
 
-function succeeded(task: Ready, predictions: Predictions, { inferMs, memoryChange, batchSize }: Cost): Outcome {
-  const { delivery, spec, trace, decodeMs } = task;
+function succeeded(task: Ready, predictions: Predictions, cost: Cost): Outcome {
+  const { delivery, spec, trace, decodeMs, readyAt } = task;
+  const { inferMs, memoryChange, batchSize, startedAt } = cost;
   const timing = {
     queueMs: round(delivery.queueMs),
     decodeMs: round(decodeMs),
+    batchWaitMs: round(Math.max(0, startedAt - readyAt)),
     inferMs: round(inferMs),
     batchSize,
   };

@@ -5,8 +5,13 @@ import { joinFrame, splitFrame } from './framing.js';
 
 /** Where the time of a task went, in milliseconds. */
 export const timingSchema = z.strictObject({
+  /** From the enqueue until a consumer had it. */
   queueMs: z.number(),
+  /** The decoding of the image. */
   decodeMs: z.number(),
+  /** Decoded, until its batch was run: the device was busy, or the batch waited for company. */
+  batchWaitMs: z.number(),
+  /** The run of its batch. */
   inferMs: z.number(),
   batchSize: z.int(),
 });

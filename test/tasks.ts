@@ -68,7 +68,7 @@ export function enqueueRequest(wanted: WantedTask = {}): EnqueueRequest {
 
 /** A result as a consumer would store it, with these predictions. */
 export function resultBytes(predictions: string | Uint8Array = '[]'): Buffer {
-  const timing = { queueMs: 1, decodeMs: 2, inferMs: 3, batchSize: 1 };
+  const timing = { queueMs: 1, decodeMs: 2, batchWaitMs: 0, inferMs: 3, batchSize: 1 };
   return encodeResult({ outcome: 'succeeded', version: '1', timing, predictions: Buffer.from(predictions) });
 }
 

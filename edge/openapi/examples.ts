@@ -8,7 +8,7 @@ const task = { id, model: 'coco' };
 export const answerExample = {
   ...{ ...task, version: '1', task: 'detect', cache: 'miss' },
   predictions: [{ label: 'person', score: 0.72133, box: [1213.1, 177.8, 666.4, 1101.7] }],
-  timing: { queueMs: 1.1, decodeMs: 31.4, inferMs: 58.9, batchSize: 1 },
+  timing: { queueMs: 1.1, decodeMs: 31.4, batchWaitMs: 12.3, inferMs: 58.9, batchSize: 1 },
 };
 
 export const nsfwAnswerExample = {
@@ -18,7 +18,7 @@ export const nsfwAnswerExample = {
     { label: 'Neutral', score: 0.91204 },
     { label: 'Drawing', score: 0.05517 },
   ],
-  timing: { queueMs: 0.8, decodeMs: 12.6, inferMs: 20.3, batchSize: 4 },
+  timing: { queueMs: 0.8, decodeMs: 12.6, batchWaitMs: 4.2, inferMs: 20.3, batchSize: 4 },
 };
 
 export const waitingExample = {

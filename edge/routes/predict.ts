@@ -93,6 +93,7 @@ function answerCrossed(c: EdgeContext, manifest: ModelManifest, crossed: Crossed
   const { answer, timing } = crossedAnswer(manifest, crossed);
   watch.note('queue', timing.queueMs);
   watch.note('decode', timing.decodeMs);
+  watch.note('batch', timing.batchWaitMs);
   watch.note('infer', timing.inferMs);
   return respond(c, 200, answer, {
     'content-type': 'application/json',

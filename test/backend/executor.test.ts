@@ -28,17 +28,18 @@ test('every task of a batch gets what the model says about its own image, in ord
   }
 });
 
-test('timing tells queue, decoding and run in milliseconds of two digits, and the size of the batch', async () => {
+test('timing tells queue, decoding, wait for the batch and run in milliseconds of two digits, and the size of the batch', async () => {
   let clock = 0;
   const { outcomes, inferMs } = await executeBatch(
     plain,
-    texts.map((text) => readyTask(plain, text)),
+    texts.map((text) => ({ ...readyTask(plain, text), readyAt: 5 })),
     { ...steady, now: () => (clock += 7.77777) },
   );
   assert.equal(Math.round(inferMs * 100) / 100, 7.78);
   const [first] = outcomes;
   assert.ok(first?.result.outcome === 'succeeded');
-  assert.deepEqual(first.result.timing, { queueMs: 1.23, decodeMs: 2.35, inferMs: 7.78, batchSize: 4 });
+  const parts = { queueMs: 1.23, decodeMs: 2.35, batchWaitMs: 2.78, inferMs: 7.78 };
+  assert.deepEqual(first.result.timing, { ...parts, batchSize: 4 });
 });
 
 test('a prediction that throws fails its own task alone', async () => {

@@ -5,7 +5,7 @@ import { seededRandom } from '../random.js';
 
 const parts: Omit<AnswerParts, 'predictions'> = {
   ...{ id: 'toy.0.x', model: 'toy', version: '1', task: 'classify', cache: 'miss' },
-  timing: { queueMs: 1, decodeMs: 2, inferMs: 3, batchSize: 4 },
+  timing: { queueMs: 1, decodeMs: 2, batchWaitMs: 0.5, inferMs: 3, batchSize: 4 },
 };
 
 test('an answer is JSON with its members in the promised order', () => {

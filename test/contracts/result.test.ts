@@ -4,7 +4,7 @@ import { Failure, failures, isFailureCode } from '../../contracts/failure.js';
 import { decodeResult, encodeResult, failedResult, type Result } from '../../contracts/result.js';
 import { seededRandom } from '../random.js';
 
-const timing = { queueMs: 1.25, decodeMs: 0, inferMs: 33, batchSize: 8 };
+const timing = { queueMs: 1.25, decodeMs: 0, batchWaitMs: 2.5, inferMs: 33, batchSize: 8 };
 const succeeded = (predictions: Uint8Array): Result => ({ outcome: 'succeeded', version: '1', timing, predictions });
 
 function assertUnreadable(bytes: Buffer): void {

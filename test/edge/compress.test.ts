@@ -21,7 +21,7 @@ client.disconnect();
 let predictions = '[]';
 const edge = await edgeUnderTest(stream.url, {
   cross: ({ spec: { version } }: Order) => {
-    const timing = { queueMs: 1, decodeMs: 2, inferMs: 3, batchSize: 1 };
+    const timing = { queueMs: 1, decodeMs: 2, batchWaitMs: 0, inferMs: 3, batchSize: 1 };
     const result = { outcome: 'succeeded', version, timing, predictions: Buffer.from(predictions) } as const;
     return Promise.resolve({ id: `toy.0.${'0'.repeat(36)}`, cache: 'miss', result } as const);
   },

@@ -68,7 +68,7 @@ export function recordingCross(): Cross & { readonly orders: Order[] } {
   const orders: Order[] = [];
   const cross = (order: Order) => {
     orders.push(order);
-    const timing = { queueMs: 1, decodeMs: 2, inferMs: 3, batchSize: 1 };
+    const timing = { queueMs: 1, decodeMs: 2, batchWaitMs: 0, inferMs: 3, batchSize: 1 };
     const predictions = Buffer.from(toyPredictions);
     const result = { outcome: 'succeeded', version: order.spec.version, timing, predictions } as const;
     return Promise.resolve({ id: `toy.0.${'0'.repeat(36)}`, cache: 'miss', result } as const);

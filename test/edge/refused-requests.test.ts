@@ -17,7 +17,7 @@ let mayCross = Promise.resolve();
 const edge = await edgeUnderTest(stream.url, {
   cross: async ({ spec: { version } }) => {
     await mayCross;
-    const timing = { queueMs: 1, decodeMs: 2, inferMs: 3, batchSize: 1 };
+    const timing = { queueMs: 1, decodeMs: 2, batchWaitMs: 0, inferMs: 3, batchSize: 1 };
     const result = { outcome: 'succeeded', version, timing, predictions: Buffer.from('[]') } as const;
     return { id: `toy.0.${'0'.repeat(36)}`, cache: 'miss', result };
   },

@@ -26,7 +26,7 @@ const logger = pino({ level: 'warn' });
 const keys = partitionKeys(model);
 const limits = { maxTasks: 10_000, maxBytes: 1024 ** 3 };
 const predictions = Buffer.from(JSON.stringify([{ label: '00000000', score: 1 }]));
-const timing = { queueMs: 1, decodeMs: 1, inferMs: 1, batchSize: 1 };
+const timing = { queueMs: 1, decodeMs: 1, batchWaitMs: 1, inferMs: 1, batchSize: 1 };
 const result = encodeResult({ outcome: 'succeeded', version: '1', timing, predictions });
 
 growHeapFreely();

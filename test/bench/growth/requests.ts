@@ -85,7 +85,7 @@ function entryOf(model: string, number: number): { key: string; value: Buffer } 
   const predictions = Buffer.from(
     JSON.stringify([0.9, 0.05, 0.03].map((score, i) => ({ label: `label ${String(i)}`, score }))),
   );
-  const timing = { queueMs: 1.1, decodeMs: 7.4, inferMs: 11.2, batchSize: 4 };
+  const timing = { queueMs: 1.1, decodeMs: 7.4, batchWaitMs: 3.2, inferMs: 11.2, batchSize: 4 };
   const id = `${model}.0.019ad4c2-0000-7000-8000-${number.toString(16).padStart(12, '0')}`;
   const answer = answerBytes({ id, model, version: '1', task: 'classify', cache: 'hit', predictions, timing });
   return { key: cacheKey(work), value: encodeCached(sha256, 2_000_000_000, [answer]) };

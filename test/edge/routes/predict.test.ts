@@ -81,7 +81,7 @@ test('an answer holds what the interface promises, and headers say where it came
   assert.equal(answer.headers.get('x-cache'), 'miss');
   assert.equal(answer.headers.get('x-request-id'), 'mine-1');
   const timings = (answer.headers.get('server-timing') ?? '').split(', ').map((entry) => entry.split(';')[0]);
-  assert.deepEqual(timings, ['body', 'digest', 'cache', 'cross', 'queue', 'decode', 'infer']);
+  assert.deepEqual(timings, ['body', 'digest', 'cache', 'cross', 'queue', 'decode', 'batch', 'infer']);
 });
 
 test('a request id that could do harm in a log is replaced', async () => {
