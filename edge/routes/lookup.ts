@@ -9,6 +9,7 @@ import { queryOf, type Given } from '../query.js';
 import type { Handle } from '../request.js';
 import { respond, type Headers } from '../respond.js';
 import { identifyCaller } from './identify.js';
+import { startStopwatch } from './stopwatch.js';
 
 /** `GET /v1/models/:model/results/:md5`: the answer that is kept for an image, without sending the image. */
 export function lookup(deps: EdgeDeps): Handle {
@@ -21,12 +22,19 @@ export function lookup(deps: EdgeDeps): Handle {
     const query = queryOf(c.req.url);
     const { md5, sha256 } = checkedDigests(deps.config, c.req.param('md5'), query.get('sha256'));
     const params = canonicalParams(parseParams(manifest, paramsIn(query)));
+    const watch = startStopwatch(deps.clock);
     const found = await deps.cache.find(workKey({ scope, model: name, version, md5 }, params), sha256, name);
+    watch.lap('cache');
     request.cache = found ? 'hit' : 'miss';
     if (!found) throw new Failure('result_not_found', 'it was not asked for, has expired, or had other parameters');
     const { answer, expiresAt } = found;
     const etag = entityTag(answer);
-    const headers: Headers = { etag, 'x-cache': 'hit', 'cache-control': cacheControl(expiresAt, deps.clock) };
+    const headers: Headers = {
+      etag,
+      'x-cache': 'hit',
+      'cache-control': cacheControl(expiresAt, deps.clock),
+      'server-timing': watch.serverTiming(),
+    };
     if (matches(c.req.header('if-none-match'), etag)) return respond(c, 304, null, headers);
     headers['content-type'] = 'application/json';
     return respond(c, 200, answer, headers);

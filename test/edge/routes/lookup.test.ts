@@ -91,7 +91,9 @@ test('an MD5 alone is enough only where the operator says so', async () => {
 
 test('who has the answer already is told so by its entity tag', async () => {
   const url = lookupUrl(a.md5, `?sha256=${a.sha256}`);
-  const etag = (await fetch(url)).headers.get('etag') ?? '';
+  const { headers } = await fetch(url);
+  assert.match(headers.get('server-timing') ?? '', /^cache;dur=\d+\.\d\d$/);
+  const etag = headers.get('etag') ?? '';
   assert.match(etag, /^W\/"[\w.-]+"$/);
   for (const tag of [etag, etag.slice(2), `"other", ${etag}`, '*']) {
     const answer = await fetch(url, { headers: { 'if-none-match': tag } });
