@@ -21,8 +21,13 @@ export async function* lineImages(source: ByteSource, maxBytes: number): AsyncGe
       line = source.rest();
     }
     if (!Buffer.isBuffer(line)) yield { ...tooLong(longest), given: noParams };
-    else if (line.length > 0 && line.toString('latin1').trim() !== '') yield imageIn(line, maxBytes, allocate);
+    else if (!isBlank(line)) yield imageIn(line, maxBytes, allocate);
   }
+}
+
+/** Looks at the beginning alone: text of a whole line would be garbage of many megabytes. */
+function isBlank(line: Buffer): boolean {
+  return line.toString('latin1', 0, 64).trim() === '' && line.length <= 64;
 }
 
 const noParams: BatchImage['given'] = new Map();
