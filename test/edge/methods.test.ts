@@ -107,7 +107,7 @@ const got = [
   ],
 ];
 /** What differs from answer to answer, or tells how a body is written that HEAD does not have. */
-const passing = ['date', 'transfer-encoding', 'traceresponse'];
+const passing = ['date', 'transfer-encoding', 'traceresponse', 'server-timing'];
 
 for (const path of got) {
   test(`HEAD ${path} is GET without a byte of its body, and the connection serves the next request`, async () => {

@@ -135,13 +135,13 @@ test('row 7: an inference of five leases runs once', async () => {
   );
 });
 
-test('row 8: a consumer whose event loop stands still for three leases settles nothing twice', async () => {
+test('row 8: a consumer whose event loop stands still for many leases settles nothing twice', async () => {
   const model = 'blocked';
   const preload = new URL('./blocked-loop.js', import.meta.url).href;
   const blocked = await backendProcess(
     'standing-still',
     { models: [model], baseMs: 100, maxBatch: 4 },
-    { NODE_OPTIONS: `--import ${preload}`, TEST_BLOCK_MS: '1800' },
+    { NODE_OPTIONS: `--import ${preload}`, TEST_BLOCK_MS: '4800' },
   );
   const { url } = await system.edge();
   const asked = ask(url, model, numbered(24));
