@@ -101,6 +101,13 @@ export function isFailureCode(code: unknown): code is FailureCode {
   return typeof code === 'string' && Object.hasOwn(failures, code);
 }
 
+export interface FailureOptions {
+  readonly cause?: unknown;
+  readonly retryAfter?: number;
+  readonly retryAfterMs?: number;
+  readonly fields?: Readonly<Record<string, string>>;
+}
+
 /** A coded failure as an error: thrown where a function cannot go on, turned into an answer at the edge. */
 export class Failure extends Error {
   override readonly name = 'Failure';
@@ -109,11 +116,17 @@ export class Failure extends Error {
   readonly detail: string;
   /** Seconds after which to come back, where that is known. */
   readonly retryAfter: number | undefined;
+  /** The same in milliseconds, where it is known as exactly as that. */
+  readonly retryAfterMs: number | undefined;
+  /** Header fields that an answer tells it with. */
+  readonly fields: Readonly<Record<string, string>> | undefined;
 
-  constructor(code: FailureCode, detail: string, options: { cause?: unknown; retryAfter?: number } = {}) {
+  constructor(code: FailureCode, detail: string, options: FailureOptions = {}) {
     super(`${code}: ${detail}`, { cause: options.cause });
     this.code = code;
     this.detail = detail;
     this.retryAfter = options.retryAfter;
+    this.retryAfterMs = options.retryAfterMs;
+    this.fields = options.fields;
   }
 }

@@ -3,13 +3,16 @@ import { Failure } from './failure.js';
 import type { ModelManifest, TaskKind } from './model.js';
 
 /** A number, written as one: JSON gives numbers, a query or a form gives their decimal spelling. */
-const numeric = z.union([
-  z.number(),
-  z
-    .string()
-    .regex(/^-?\d{1,15}(\.\d{1,15})?$/, 'expected a decimal number')
-    .transform(Number),
-]);
+const numeric = z.union(
+  [
+    z.number(),
+    z
+      .string()
+      .regex(/^-?\d{1,15}(\.\d{1,15})?$/)
+      .transform(Number),
+  ],
+  'expected a decimal number such as 0.5 or 3',
+);
 export const unitIntervalSchema = z.number().min(0).max(1);
 export const countTo1000Schema = z.int().min(1).max(1000);
 const unitInterval = numeric.pipe(unitIntervalSchema);

@@ -37,7 +37,7 @@ export function createApp(deps: EdgeDeps): Hono<EdgeEnv> {
   resource('/docs', { GET: showPage() });
   app.notFound(
     served('none', (c) => {
-      throw new Failure('route_not_found', `no route for ${c.req.path.slice(0, 128)}`);
+      throw new Failure('route_not_found', `no route for ${c.req.path.slice(0, 128)}; /docs tells what there is`);
     }),
   );
   return app;

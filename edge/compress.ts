@@ -1,4 +1,5 @@
 import { addVary } from './vary.js';
+import { weightsIn } from './weights.js';
 
 /**
  * Lengths from which an answer is compressed. Even the shortest takes 0.2 ms of CPU, six times what a whole lookup takes:
@@ -37,20 +38,12 @@ export function gzip(body: Uint8Array | string): ReadableStream<Uint8Array> {
   return readable;
 }
 
-/** The request's own order of preference (RFC 9110, 12.5.3); between equals the shorter answer. */
+/** The request's own order of preference (RFC 9110, 12.5.3); between equals the shorter answer; plain is always right. */
 function prefersGzip(accepted: string | undefined): boolean {
   if (accepted === undefined) return false;
-  const weights = new Map(accepted.split(',').map(weightOf));
+  const weights = weightsIn(accepted);
   const weight = weights.get('gzip') ?? weights.get('x-gzip') ?? weights.get('*') ?? 0;
   return weight > 0 && weight >= (weights.get('identity') ?? 0);
-}
-
-/** A coding and its weight; one that makes no sense is taken for 0, since plain is always right. */
-function weightOf(item: string): [coding: string, weight: number] {
-  const [coding = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
-  const given = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2);
-  if (given === undefined) return [coding, 1];
-  return [coding, /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(given) ? Number(given) : 0];
 }
 
 function ignore(): void {

@@ -67,7 +67,8 @@ const variables = z.object({
   SAMPAN_ASYNC_RESULT_SECONDS: whole(3600, 1, 30 * 86_400),
   SAMPAN_MAX_FOLLOWERS: whole(1000, 1, 1_000_000),
   SAMPAN_SHARE_MS: whole(2000, 1, 3_600_000),
-  SAMPAN_MAX_BATCH_IMAGES: whole(1000, 1, 100_000),
+  SAMPAN_MAX_BATCH_IMAGES: whole(1000, 1, 10_000),
+  SAMPAN_MAX_BATCHES: whole(32, 1, 10_000),
   SAMPAN_MAX_TASKS: whole(10_000, 1, 100_000_000),
   SAMPAN_MAX_TASK_BYTES: whole(1024 * MiB, 1, 2 ** 50 - 1),
   SAMPAN_CACHE: flag('on', 'off', true),
@@ -128,6 +129,8 @@ const configSchema = variables
       /** Milliseconds of a model's consumers that one tenant's batches and asynchronous requests may fill at a time. */
       shareMs: env.SAMPAN_SHARE_MS,
       maxBatchImages: env.SAMPAN_MAX_BATCH_IMAGES,
+      /** Batches under way on this edge at a time: each holds a picture or two in memory. */
+      maxBatches: env.SAMPAN_MAX_BATCHES,
       /** Most admitted tasks, and their bytes, per model. */
       maxTasks: env.SAMPAN_MAX_TASKS,
       maxTaskBytes: env.SAMPAN_MAX_TASK_BYTES,

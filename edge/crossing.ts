@@ -15,6 +15,8 @@ export interface Order {
   readonly image: Buffer;
   /** Whether it counts towards its tenant's share: its caller does not wait for it alone. */
   readonly inShare?: boolean;
+  /** Whether it comes again by itself where there is no room, so that it needs no turn. */
+  readonly comesAgain?: boolean;
   /** Milliseconds until the request's deadline. */
   readonly timeLeftMs: number;
   /** Told when the stream has the image, which is not read after that. */

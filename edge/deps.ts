@@ -43,6 +43,8 @@ export interface EdgeDeps {
   readBody(c: EdgeContext, maxBytes: number, onPiece?: OnPiece): Promise<Buffer>;
   /** The body as it arrives; what is not asked for stays with the client. @throws Failure body_incomplete, while it is read */
   bodyPieces(c: EdgeContext): AsyncIterable<Uint8Array>;
+  /** Before an answer ends after which the connection closes: the rest of the body goes first, or takes it along. */
+  discardBody(c: EdgeContext): Promise<void>;
   clientAddress(c: EdgeContext): string;
   readonly cross: Cross;
   readonly submissions: Submissions;

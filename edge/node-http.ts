@@ -12,11 +12,15 @@ const keepAliveMs = 65_000;
 const headersLimitMs = 60_000;
 const closePollMs = 50;
 
+/** How long a client may go on sending whose body nobody reads any more. */
+const lingerMs = 2_000;
+
 /**
  * Serves an app on Node's HTTP server, not yet listening. A request that is answered before its body has arrived (too
  * large, unknown model) keeps its answer: what is still on its way is thrown away, within bounds.
+ * @param silenceMs after which a connection is cut on which nothing has moved, such as one whose client does not read
  */
-export function createNodeServer(app: Hono<EdgeEnv>): Server {
+export function createNodeServer(app: Hono<EdgeEnv>, silenceMs: number): Server {
   const listener = getRequestListener(
     (request, bindings) => {
       const answer = app.fetch(request, bindings);
@@ -28,8 +32,9 @@ export function createNodeServer(app: Hono<EdgeEnv>): Server {
     { autoCleanupIncoming: false, errorHandler: answerRefused, hostname: 'localhost' },
   );
   const server = createServer({ keepAliveTimeout: keepAliveMs, headersTimeout: headersLimitMs, requestTimeout: 0 });
+  server.timeout = silenceMs;
   server.on('request', (incoming, outgoing) => {
-    if (hasBody(incoming)) outgoing.once('finish', () => void discardRest(incoming));
+    if (hasBody(incoming)) outgoing.once('finish', () => endBody(incoming));
     void listener(incoming, outgoing);
   });
   // Who asks before it sends is told to go on by whoever reads the body, or is answered without.
@@ -58,6 +63,18 @@ export function closeGracefully(server: Server, limitMs: number): Promise<boolea
       resolve(inTime);
     });
   });
+}
+
+/** After the answer: the rest of the body goes, or, where a reader was left waiting for it, the connection. */
+function endBody(incoming: IncomingMessage): void {
+  if (!isBeingRead(incoming)) {
+    void discardRest(incoming);
+    return;
+  }
+  const { socket } = incoming;
+  socket.end();
+  const timer = setTimeout(() => socket.destroy(), lingerMs);
+  socket.once('close', () => clearTimeout(timer));
 }
 
 /** Node closes a connection that is not kept alive right behind the answer, so here the rest of the body goes first. */

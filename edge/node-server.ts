@@ -13,7 +13,7 @@ import { startTelemetry, type Telemetry } from '../infra/process/telemetry.js';
 import { createAccessLog } from './access-log.js';
 import { createApp } from './app.js';
 import { openAccess } from './access/open-access.js';
-import { nodeBindings, nodeBodyPieces, readNodeBody } from './body/read-node-body.js';
+import { discardNodeBody, nodeBindings, nodeBodyPieces, readNodeBody } from './body/read-node-body.js';
 import { createCache, noCache } from './cache.js';
 import type { EdgeConfig } from './config.js';
 import { createCrossing } from './crossing.js';
@@ -45,6 +45,8 @@ const redisStartMs = 15_000;
 const drainMs = 10_000;
 const usageEveryMs = 1000;
 const pingLimitMs = 1_000;
+/** Beside the longest wait for an answer, in which nothing moves. */
+const silenceMs = 120_000;
 const clock = { now: () => performance.now(), sinceEpoch: Date.now };
 
 /**
@@ -62,7 +64,8 @@ export async function startEdge(config: EdgeConfig, log: Logger, env: Environmen
     const connections = await connect(config, log, undo);
     const stopping = new AbortController();
     const parts = { edge, telemetry, connections, undo, stopping: stopping.signal };
-    const server = createNodeServer(createApp(await assemble(config, log, parts)));
+    const app = createApp(await assemble(config, log, parts));
+    const server = createNodeServer(app, config.maxTimeoutMs + silenceMs);
     const url = await listen(server, host, config.port, 'edge');
     const close = async () => {
       stopping.abort();
@@ -132,7 +135,7 @@ async function assemble(config: EdgeConfig, log: Logger, parts: Parts): Promise<
     ...{ config, clock, models, metrics },
     ...openAccess(config, access, { clock, metrics }),
     usage,
-    ...{ readBody: readNodeBody, bodyPieces: nodeBodyPieces },
+    ...{ readBody: readNodeBody, bodyPieces: nodeBodyPieces, discardBody: discardNodeBody },
     clientAddress: (c) => nodeBindings(c).incoming.socket.remoteAddress ?? '',
     cross: createCrossing({ client, producer, waiter, limits, metrics }),
     submissions: createSubmissions({

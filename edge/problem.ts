@@ -34,6 +34,7 @@ export function problem(
     'content-type': 'application/problem+json',
     ...(status === 401 ? { 'www-authenticate': 'Bearer realm="sampan"' } : {}),
     ...(status === 503 || status === 429 ? { 'retry-after': String(failure.retryAfter ?? retryAfterUnknown) } : {}),
+    ...failure.fields,
     ...headers,
   });
 }

@@ -5,6 +5,8 @@ import type { StreamClient } from '../contracts/scripts/scripts.js';
 export interface Produced extends Enqueueing {
   /** Whether it counts towards its tenant's share: its caller does not wait for it alone. */
   readonly inShare?: boolean;
+  /** Whether it comes again by itself where there is no room. */
+  readonly comesAgain?: boolean;
 }
 
 /** Sends tasks to their streams. */
@@ -46,10 +48,11 @@ export function createProducer({ client, edge, limits, share, tasksPerSecond, ne
   const send = async (group: readonly Gathered[]) => {
     const [first] = group;
     if (!first) return;
-    const { spec, inShare = false } = first.task;
+    const { spec, inShare = false, comesAgain = false } = first.task;
     const { model, lane } = spec;
     const rate = tasksPerSecond(model);
-    const to = { model, lane, edge, limits, tasksPerSecond: rate, share: inShare ? shareOf(rate, share) : undefined };
+    const shared = { share: inShare ? shareOf(rate, share) : undefined, comeAgain: comesAgain };
+    const to = { model, lane, edge, limits, tasksPerSecond: rate, ...shared };
     try {
       const tasks = group.map((one) => one.task);
       const enqueued = await enqueue(client, to, tasks);
@@ -72,8 +75,8 @@ function groups(gathered: readonly Gathered[]): readonly (readonly Gathered[])[]
   const done: Gathered[][] = [];
   const open = new Map<string, { members: Gathered[]; bytes: number }>();
   for (const one of gathered) {
-    const { spec, inShare = false } = one.task;
-    const key = `${spec.model} ${spec.lane}${inShare ? ' in share' : ''}`;
+    const { spec, inShare = false, comesAgain = false } = one.task;
+    const key = `${spec.model} ${spec.lane}${inShare ? ' in share' : ''}${comesAgain ? ' comes again' : ''}`;
     const bytes = one.task.image.length;
     const group = open.get(key);
     if (group && group.members.length < mostTasks && group.bytes + bytes <= mostBytes) {

@@ -37,12 +37,16 @@ export function respondStream(c: EdgeContext, type: string, source: AsyncGenerat
   const encoder = new TextEncoder();
   const body = new ReadableStream<Uint8Array>({
     pull: async (controller) => {
-      const piece = await source.next();
-      if (!piece.done) {
-        controller.enqueue(encoder.encode(piece.value));
-        return;
+      try {
+        const piece = await source.next();
+        if (!piece.done) {
+          controller.enqueue(encoder.encode(piece.value));
+          return;
+        }
+        controller.close();
+      } catch (error) {
+        controller.error(error);
       }
-      controller.close();
       end();
     },
     cancel: async () => {

@@ -22,11 +22,20 @@ export interface SendDeps {
 
 /** Sends an order's task, counted and traced. @throws Failure overloaded | stream_unavailable */
 export async function send(deps: SendDeps, order: Order, id: string): Promise<Taken> {
-  const { spec, work, image, inShare = false, timeLeftMs, trace } = order;
+  const { spec, work, image, inShare = false, comesAgain = false, timeLeftMs, trace } = order;
   const span = trace.child('enqueue', SpanKind.PRODUCER, enqueueAttributes(trace, spec, id));
   try {
     const traceparent = trace.traceparent(span);
-    const enqueued = await deps.producer.enqueue({ id, spec, work, image, inShare, timeLeftMs, traceparent });
+    const enqueued = await deps.producer.enqueue({
+      id,
+      spec,
+      work,
+      image,
+      inShare,
+      comesAgain,
+      timeLeftMs,
+      traceparent,
+    });
     deps.metrics.enqueued.add(1, { model: spec.model, how: enqueued.how });
     if (enqueued.how === 'shed') throw overloaded(spec.model, enqueued, deps.limits);
     if (enqueued.how === 'joined') trace.link(span, enqueued.traceparent);

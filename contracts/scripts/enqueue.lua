@@ -11,6 +11,7 @@
 --      4 tasks per second that the consumers do; 0 where that is not known
 --      5 most tasks admitted of one tenant    6 milliseconds that the backlog may take them; 0 and 0 for callers that wait
 --      one by one, who are bound by their deadlines alone
+--      7 whether who is shed gets a turn: 1, or 0 where they come again by themselves
 --      then for each task: task id, SHA-256, work key, tenant, bytes of the image,
 --      milliseconds left until the deadline, entry
 --
@@ -20,7 +21,7 @@
 --      or 'shed', 'count', 'bytes', 'wait' (it would not be done by its deadline, or take others' places) or 'share' (its
 --         tenant's), tasks admitted, milliseconds until there will be room for it
 local edge, mostTasks, mostBytes, rate = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local mostOfTenant, mostWait = tonumber(ARGV[5]), tonumber(ARGV[6])
+local mostOfTenant, mostWait, givesTurns = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7] == '1'
 
 -- Of the time until its deadline, a task may spend so much waiting for those before it: rates are estimates.
 local mostWaiting = 0.8
@@ -71,7 +72,7 @@ local function shed(limit, admitted, timeLeft)
   if limit == 'share' then
     -- Others find room meanwhile, so nobody's turn changes.
     wait = rate > 0 and math.min(latestTurn, mostOfTenant * 500 / rate) or 0
-  elseif rate > 0 and admitted > 0 then
+  elseif givesTurns and rate > 0 and admitted > 0 then
     local perSecond = returning * rate * math.min(1, math.max(0.05, mostWaiting * timeLeft / 1000))
     wait = math.min(latestTurn, math.max(0, amount('turn') - now()) + 1000 / perSecond)
     load.turn, changed = now() + wait, true
@@ -130,7 +131,7 @@ end
 
 local replies = {}
 for i = 1, (#KEYS - 3) / 3 do
-  local k, a = 3 * i + 1, 7 * i
+  local k, a = 3 * i + 1, 7 * i + 1
   replies[i] = enqueue(KEYS[k], KEYS[k + 1], KEYS[k + 2],
     ARGV[a], ARGV[a + 1], ARGV[a + 2], ARGV[a + 3], ARGV[a + 4], ARGV[a + 5], ARGV[a + 6])
 end

@@ -41,6 +41,8 @@ export interface EnqueueingTo {
   readonly limits: AdmissionLimits;
   /** Left out for callers that wait one by one. */
   readonly share?: Share | undefined;
+  /** Whether they come again by themselves where there is no room; then they are given no turn. */
+  readonly comeAgain?: boolean;
   /** What the model's consumers do together; 0 where that is not known, and then nobody is shed for the wait. */
   readonly tasksPerSecond: number;
 }
@@ -81,7 +83,9 @@ export async function enqueue(
   const keyList = [keys.tasks(to.lane), keys.work, keys.load];
   const { maxTasks, maxBytes } = to.limits;
   const { tasks: mostOfTenant, waitMs } = to.share ?? noShare;
-  const argumentList: (string | number)[] = [to.edge, maxTasks, maxBytes, to.tasksPerSecond, mostOfTenant, waitMs];
+  const turns = to.comeAgain ? 0 : 1;
+  const argumentList: (string | number)[] = [to.edge, maxTasks, maxBytes, to.tasksPerSecond];
+  argumentList.push(mostOfTenant, waitMs, turns);
   for (const task of tasks) {
     const { id, spec, image } = task;
     const timeLeftMs = Math.max(0, Math.ceil(task.timeLeftMs));

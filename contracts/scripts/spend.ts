@@ -17,7 +17,7 @@ export interface Spending {
   readonly now?: number;
 }
 
-/** What is left after a request was paid for; milliseconds. */
+/** What is left, whether a request was paid for or refused; milliseconds. */
 export interface Left {
   readonly pictures: number;
   readonly fullInMs: number;
@@ -26,11 +26,14 @@ export interface Left {
 }
 
 export type Spent =
-  | ({ readonly how: 'spent' } & Left)
-  /** Over a limit; it may be tried again after so many milliseconds, 0 where that is not known. */
-  | { readonly how: 'rate' | 'day' | 'at-once'; readonly againInMs: number }
-  /** It costs more than may ever come at once. */
-  | { readonly how: 'burst' };
+  | { readonly how: 'spent'; readonly left: Left }
+  | {
+      /** Over a limit; or it costs more than may ever come at once. */
+      readonly how: 'rate' | 'day' | 'at-once' | 'burst';
+      /** It may be tried again after so many milliseconds, 0 where that is not known. */
+      readonly againInMs: number;
+      readonly left: Left;
+    };
 
 /** The rate as GCRA has it: microseconds a picture (0 is no limit), and how many may come at once. */
 export function cellRate({ perSecond, burst }: Limits): { readonly interval: number; readonly burst: number } {
@@ -52,10 +55,10 @@ export async function spend(client: StreamClient, spending: Spending): Promise<S
       ),
     );
   const [how, ...numbers] = reply.split(' ');
-  const [first = 0, second = 0, third = 0, fourth = 0] = numbers.map(Number);
-  if (how === 'spent') return { how, pictures: first, fullInMs: second, picturesToday: third, dayEndsInMs: fourth };
-  if (how === 'rate' || how === 'day' || how === 'at-once') return { how, againInMs: first };
-  if (how === 'burst') return { how };
+  const [againInMs = 0, pictures = 0, fullInMs = 0, picturesToday = 0, dayEndsInMs = 0] = numbers.map(Number);
+  const left = { pictures, fullInMs, picturesToday, dayEndsInMs };
+  if (how === 'spent') return { how, left };
+  if (how === 'rate' || how === 'day' || how === 'at-once' || how === 'burst') return { how, againInMs, left };
   throw new Error('the script spend answered in a form that is not known');
 }
 

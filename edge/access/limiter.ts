@@ -1,6 +1,6 @@
 import { Failure } from '../../contracts/failure.js';
 import type { Limits } from '../../contracts/grant.js';
-import type { Left, Spending, Spent } from '../../contracts/scripts/spend.js';
+import type { Spending, Spent } from '../../contracts/scripts/spend.js';
 import { uuidv7 } from '../../contracts/uuid.js';
 import type { Clock } from '../deps.js';
 import { within } from '../within.js';
@@ -13,6 +13,8 @@ import { limitsOf, type Tiers } from './tiers.js';
 export interface Paid {
   /** Header fields that tell what is left; empty where nothing is limited, or nothing is known. */
   readonly fields: Readonly<Record<string, string>>;
+  /** By which it is known as under way; '' where nobody counts. */
+  readonly name: string;
   /** To be called once, when the request has been answered. */
   end(): void;
 }
@@ -22,10 +24,11 @@ export interface Limiter {
   /** @throws Failure rate_limited | quota_exhausted | too_many_at_once, with the time to come back; permission_missing */
   pay(principal: Principal, price: number): Promise<Paid>;
   /**
-   * The same for further pictures of a request that is under way already.
+   * The same for further pictures of a request that is under way already, and is remembered as such for longer by it.
+   * @returns what is to be told of what is left then
    * @throws Failure rate_limited | quota_exhausted, with the time to come back
    */
-  payMore(principal: Principal, price: number): Promise<void>;
+  payMore(principal: Principal, price: number, request: Paid): Promise<Paid['fields']>;
 }
 
 export interface LimiterDeps {
@@ -47,18 +50,17 @@ const mostBuckets = 10_000;
 /** Ends that could not be told are kept and told again; what is not told is forgotten by Redis after `longestMs`. */
 const mostUntold = 10_000;
 
-const nothingDue: Paid = { fields: {}, end: () => undefined };
+const nothingDue: Paid = { fields: {}, name: '', end: () => undefined };
 
 /** Counts in Redis, for all edges together; while it is away each edge holds the rate for itself. */
 export function createLimiter(deps: LimiterDeps): Limiter {
   const local = localBuckets(deps);
   const ends = createEnds(deps);
   let askAgainAt = -Infinity;
-  const pay = async (account: string, limits: Limits, price: number): Promise<Paid> => {
+  // A name of our own: callers may send one request id with all of their requests.
+  const pay = async (account: string, limits: Limits, price: number, requestId = uuidv7()): Promise<Paid> => {
     if (Object.values(limits).every((limit) => limit === undefined)) return nothingDue;
     if (deps.clock.now() < askAgainAt) return local.pay(account, limits, price);
-    // A name of our own: callers may send one request id with all of their requests.
-    const requestId = uuidv7();
     const end = () => {
       if (limits.atOnce !== undefined) ends.tell(account, requestId);
     };
@@ -72,16 +74,20 @@ export function createLimiter(deps: LimiterDeps): Limiter {
     }
     if (spent.how !== 'spent') throw refusal(spent, limits);
     ends.tellAgain();
-    return { fields: rateLimitFields(limits, spent), end };
+    return { fields: rateLimitFields(limits, spent.left), name: requestId, end };
   };
   return {
     pay: async (principal, price) => {
       const { account } = principal;
       return account === undefined ? nothingDue : pay(account, limitsOf(deps.tiers, principal), price);
     },
-    payMore: async (principal, price) => {
+    payMore: async (principal, price, { name }) => {
       const { account } = principal;
-      if (account !== undefined) await pay(account, { ...limitsOf(deps.tiers, principal), atOnce: undefined }, price);
+      if (account === undefined) return nothingDue.fields;
+      const limits = limitsOf(deps.tiers, principal);
+      // One that was not counted as under way, since Redis was away then, is not counted later.
+      const counted = name === '' ? { ...limits, atOnce: undefined } : limits;
+      return (await pay(account, counted, price, name === '' ? undefined : name)).fields;
     },
   };
 }
@@ -105,31 +111,39 @@ function createEnds({ endSpending }: LimiterDeps) {
   };
 }
 
-type Refused = Exclude<Spent, { how: 'spent' } & Left>;
+type Refused = Exclude<Spent, { how: 'spent' }>;
 
-function refusal(spent: Refused, limits: Limits): Failure {
-  switch (spent.how) {
+function refusal({ how, againInMs, left }: Refused, limits: Limits): Failure {
+  const fields = rateLimitFields(limits, left);
+  switch (how) {
     case 'rate':
-      return limited(spent.againInMs, limits);
+      return limited(againInMs, limits, fields);
     case 'day':
-      return new Failure(
-        'quota_exhausted',
-        `${String(limits.perDay)} pictures a day are allowed`,
-        after(spent.againInMs),
-      );
+      return new Failure('quota_exhausted', `${String(limits.perDay)} pictures a day are allowed`, {
+        ...after(againInMs),
+        fields,
+      });
     case 'at-once':
-      return new Failure('too_many_at_once', `${String(limits.atOnce)} requests may be under way at a time`, after(0));
+      return new Failure('too_many_at_once', `${String(limits.atOnce)} requests may be under way at a time`, {
+        ...after(0),
+        fields,
+      });
     case 'burst':
-      return new Failure('rate_limited', `no more than ${String(limits.burst)} pictures may ever come at once`);
+      return new Failure('rate_limited', `no more than ${String(limits.burst)} pictures may ever come at once`, {
+        fields,
+      });
   }
 }
 
-function limited(againInMs: number, { perSecond }: Limits): Failure {
-  return new Failure('rate_limited', `${String(perSecond)} pictures a second are allowed`, after(againInMs));
+function limited(againInMs: number, { perSecond }: Limits, fields = {}): Failure {
+  return new Failure('rate_limited', `${String(perSecond)} pictures a second are allowed`, {
+    ...after(againInMs),
+    fields,
+  });
 }
 
-function after(ms: number): { readonly retryAfter: number } {
-  return { retryAfter: Math.max(1, Math.ceil(ms / 1000)) };
+function after(ms: number): { readonly retryAfter: number; readonly retryAfterMs: number } {
+  return { retryAfter: Math.max(1, Math.ceil(ms / 1000)), retryAfterMs: ms };
 }
 
 /** Buckets of this edge alone; the oldest is forgotten where there are too many. */
@@ -150,4 +164,4 @@ function localBuckets({ clock, onLocal }: LimiterDeps) {
 }
 
 /** Where nobody is limited. */
-export const noLimiter: Limiter = { pay: () => Promise.resolve(nothingDue), payMore: () => Promise.resolve() };
+export const noLimiter: Limiter = { pay: () => Promise.resolve(nothingDue), payMore: () => Promise.resolve({}) };

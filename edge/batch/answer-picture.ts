@@ -35,13 +35,13 @@ export function checkPicture(
   request.pixels = (request.pixels ?? 0) + width * height;
   const spec = specOf(principal, manifest, params, digestsOf(image), image.length);
   const work = workKey(spec, canonicalParams(params));
-  return { spec, work, image, inShare: true, timeLeftMs: timeoutMs, signal, trace: request.trace };
+  return { spec, work, image, inShare: true, comesAgain: true, timeLeftMs: timeoutMs, signal, trace: request.trace };
 }
 
 /** How a picture of a batch learns that others are done, and tells that its image is needed no longer. */
 export interface Place {
-  /** Resolves when another picture of the batch is done, or after so many milliseconds. */
-  oneDone(withinMs: number): Promise<unknown>;
+  /** Resolves when another picture of the batch is done, or after so many milliseconds; never at once. */
+  oneDone(withinMs: number): Promise<void>;
   onSent(): void;
 }
 

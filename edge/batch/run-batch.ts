@@ -1,21 +1,31 @@
 import { Failure, failures } from '../../contracts/failure.js';
 import type { BatchImage } from '../body/read-images.js';
 import { coded } from '../problem.js';
+import { within } from '../within.js';
 import { answerPicture, checkPicture, type Held, type Place } from './answer-picture.js';
 import type { Batch } from './batch.js';
+import { refuseToGoOn, untilBrokenOff } from './break-off.js';
 import { answeredItem, failedItem, type Item, type Outcome } from './item.js';
 import { payForPicture } from './pay.js';
 
 /** Pictures of one request that wait for their results at a time; their images have been let go of. */
 const mostUnderWay = 128;
+/** Milliseconds that one of them may take to arrive. */
+const longestPictureMs = 120_000;
+
+export interface RunningBatch {
+  /** What became of pictures, in the order in which they are done. @throws Failure as `ended` rejects */
+  readonly items: AsyncGenerator<Item>;
+  /** Resolves when the last picture is done. Rejects where the batch breaks off before its first was in the stream. */
+  readonly ended: Promise<void>;
+}
 
 /**
- * Asks a model about pictures one after the other, each read only when the one before it is in the stream, and yields
- * what became of them in the order in which they are done. A batch that breaks off ends with an item that says why;
- * pictures after it were not looked at. It goes on whether or not its items are taken.
- * @throws Failure where it breaks off before its first picture was in the stream
+ * Asks a model about pictures one after the other, each read only when the one before it is in the stream. A batch that
+ * breaks off ends with an item that says why; pictures from there on were not looked at. It goes on whether or not its
+ * items are taken.
  */
-export async function* runBatch(batch: Batch, images: AsyncGenerator<BatchImage>): AsyncGenerator<Item> {
+export function runBatch(batch: Batch, images: AsyncGenerator<BatchImage>): RunningBatch {
   const done: Item[] = [];
   let wake: () => void = () => undefined;
   const state = { hasEnded: false };
@@ -23,55 +33,93 @@ export async function* runBatch(batch: Batch, images: AsyncGenerator<BatchImage>
     done.push(item);
     wake();
   };
-  const running = takeAll(batch, images, tell).finally(() => {
+  const ended = takeAll(batch, images, tell).finally(() => {
     state.hasEnded = true;
     wake();
   });
-  // Awaited below, once its items are out.
-  running.catch(() => undefined);
-  for (;;) {
-    const item = done.shift();
-    if (item) yield item;
-    else if (state.hasEnded) break;
-    else await new Promise<void>((resolve) => (wake = resolve));
+  // Whoever takes the items hears of it.
+  ended.catch(() => undefined);
+  async function* items(): AsyncGenerator<Item> {
+    for (;;) {
+      const item = done.shift();
+      if (item) yield item;
+      else if (state.hasEnded) break;
+      else await new Promise<void>((resolve) => (wake = resolve));
+    }
+    await ended;
   }
-  await running;
+  return { items: items(), ended };
 }
 
 async function takeAll(batch: Batch, images: AsyncGenerator<BatchImage>, tell: (item: Item) => void): Promise<void> {
-  const underWay: UnderWay = new Map();
-  const leaveAll = () => underWay.forEach((one) => one.abort());
+  const underWay: UnderWay = { pictures: new Map(), onDone: () => undefined };
+  const leaveAll = () => underWay.pictures.forEach((one) => one.abort());
   batch.signal.addEventListener('abort', leaveAll, { once: true });
-  let count = 0;
-  try {
-    for await (const image of images) {
-      await mayGoOn(batch, count);
-      await takeOne(batch, { index: count, image, underWay, tell });
-      count += 1;
-      while (underWay.size >= mostUnderWay) await Promise.race(underWay.keys());
-    }
-    if (count === 0) throw new Failure('image_missing', 'there is no image in the body');
-  } catch (error) {
-    if (count === 0) throw error;
-    tell(failedItem(count, undefined, noteFailure(batch, error)));
-  }
-  await Promise.all(underWay.keys());
+  const broken = await takeEach(batch, images, { underWay, tell });
+  await Promise.all(underWay.pictures.keys());
   batch.signal.removeEventListener('abort', leaveAll);
+  if (broken?.index === 0) throw broken.error;
+  if (broken) tell(failedItem(broken.index, broken.name, noteFailure(batch, broken.error)));
+}
+
+/** Where and why a batch broke off. */
+interface Broken {
+  readonly index: number;
+  readonly name: string | undefined;
+  readonly error: unknown;
+}
+
+type Telling = Pick<Taking, 'underWay' | 'tell'>;
+
+async function takeEach(
+  batch: Batch,
+  images: AsyncGenerator<BatchImage>,
+  telling: Telling,
+): Promise<Broken | undefined> {
+  let index = 0;
+  let name: string | undefined;
+  try {
+    for (;;) {
+      name = undefined;
+      const next = await untilBrokenOff(batch, within(longestPictureMs, images.next(), tooSlow));
+      if (next.done) break;
+      ({ name } = next.value);
+      await mayGoOn(batch, index);
+      await takeOne(batch, { ...telling, index, image: next.value });
+      index += 1;
+      const { pictures } = telling.underWay;
+      while (pictures.size >= mostUnderWay) await Promise.race(pictures.keys());
+    }
+    return index > 0
+      ? undefined
+      : { index, name, error: new Failure('image_missing', 'there is no image in the body') };
+  } catch (error) {
+    return { index, name, error };
+  } finally {
+    // A picture may be under way that nobody waits for any more.
+    images.return(undefined).catch(() => undefined);
+  }
+}
+
+function tooSlow(): Failure {
+  return new Failure('body_incomplete', `an image was not complete after ${longestPictureMs} ms`);
 }
 
 /** @throws Failure where a further picture is not to be looked at */
 async function mayGoOn(batch: Batch, index: number): Promise<void> {
-  const { config, stopping } = batch.deps;
-  const most = config.maxBatchImages;
+  const most = batch.deps.config.maxBatchImages;
   if (index >= most) throw new Failure('body_too_large', `no more than ${most} images are allowed in one request`);
-  if (stopping.aborted) throw new Failure('edge_stopping', 'send this image and those after it again');
   // The first was paid for when the request came.
   if (index > 0) await payForPicture(batch);
-  if (batch.signal.aborted) throw new Failure('body_incomplete', 'the client has gone');
+  refuseToGoOn(batch);
 }
 
 /** Pictures that wait, each with what makes it leave. One listener for all of them hears that the client has gone. */
-type UnderWay = Map<Promise<void>, AbortController>;
+interface UnderWay {
+  readonly pictures: Map<Promise<void>, AbortController>;
+  /** Called when one of them is done. */
+  onDone: () => void;
+}
 
 interface Taking {
   readonly index: number;
@@ -90,12 +138,11 @@ async function takeOne(batch: Batch, { index, image, underWay, tell }: Taking): 
   const leaving = new AbortController();
   const order = checked(batch, image, leaving.signal, fail);
   if (!order) return;
-  const others = [...underWay.keys()];
   let isSent = false;
   let onSent: () => void = () => undefined;
   const sent = new Promise<void>((resolve) => (onSent = resolve));
   const place: Place = {
-    oneDone: (ms) => Promise.race([...others, new Promise<void>((resolve) => setTimeout(resolve, ms))]),
+    oneDone: (ms) => oneDone(underWay, ms),
     onSent: () => {
       isSent = true;
       onSent();
@@ -111,9 +158,24 @@ async function takeOne(batch: Batch, { index, image, underWay, tell }: Taking): 
       fail(error);
     },
   );
-  const ended = answered.catch(() => undefined).finally(() => underWay.delete(ended));
-  underWay.set(ended, leaving);
+  const ended = answered
+    .catch(() => undefined)
+    .finally(() => {
+      underWay.pictures.delete(ended);
+      underWay.onDone();
+    });
+  underWay.pictures.set(ended, leaving);
   await Promise.race([sent, answered]);
+}
+
+function oneDone(underWay: UnderWay, withinMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, withinMs);
+    underWay.onDone = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+  });
 }
 
 function checked(

@@ -8,6 +8,11 @@ export interface ByteSource {
    * @returns 'ended' where the body ends without one; `rest` has what was left then, if it was not too long
    */
   until(delimiter: Buffer, most: number): Promise<Buffer | 'too long' | 'ended'>;
+  /**
+   * Passes over blanks and line breaks.
+   * @returns whether there were no more than `most` of them
+   */
+  skipBlank(most: number): Promise<boolean>;
   /** What was left without a delimiter when the body ended; undefined where that was too long. */
   rest(): Buffer | undefined;
 }
@@ -48,8 +53,28 @@ export function byteSource(pieces: AsyncIterator<Uint8Array>, first: Buffer): By
         }
       }
     },
+    skipBlank: async (most) => {
+      for (let skipped = 0; skipped <= most;) {
+        const at = firstOfText(arrived);
+        skipped += at;
+        arrived = arrived.subarray(at);
+        if (arrived.length > 0) return skipped <= most;
+        const next = await pieces.next();
+        if (next.done) return true;
+        arrived = asBuffer(next.value);
+      }
+      return false;
+    },
     rest: () => rest,
   };
+}
+
+const blanks = new Set([0x20, 0x09, 0x0d, 0x0a]);
+
+function firstOfText(bytes: Buffer): number {
+  let at = 0;
+  while (at < bytes.length && blanks.has(bytes[at] ?? 0)) at += 1;
+  return at;
 }
 
 const noBytes = Buffer.alloc(0);

@@ -35,10 +35,12 @@ export function imageFromJson(
   }
   const { image, params = {} } = parsed.data;
   // A second member "image" would count, as it does in JSON.parse.
-  const text = cut && image === '' ? cut.image : Buffer.from(image);
+  const text = cut && image === cutMark ? cut.image : Buffer.from(image);
   return { image: decodeBase64(text, allocate), given: new Map(Object.entries(params)) };
 }
 
+/** Stands where an image was cut out; no image is written like that. */
+const cutMark = '?cut';
 const imageFirst = /^\s*\{\s*"image"\s*:\s*"/;
 const longestStart = 64;
 const [quote, backslash] = [0x22, 0x5c];
@@ -53,7 +55,7 @@ function cutOut(body: Buffer): { readonly image: Buffer; readonly rest: Buffer }
   const end = body.indexOf(quote, start);
   const image = body.subarray(start, end);
   if (end < 0 || image.includes(backslash)) return undefined;
-  return { image, rest: Buffer.concat([body.subarray(0, start), body.subarray(end)]) };
+  return { image, rest: Buffer.concat([body.subarray(0, start), Buffer.from(cutMark), body.subarray(end)]) };
 }
 
 function isObject(value: unknown): value is object {

@@ -6,7 +6,10 @@ import type { BatchImage } from './read-images.js';
 
 const lineEnd = Buffer.from('\n');
 
-/** The pictures of an application/x-ndjson body: a line each, as a request with one picture would be. Empty lines are none. */
+/**
+ * The pictures of an application/x-ndjson body: a line each, as a request with one picture would be. Empty lines are none.
+ * @throws Failure body_too_large where nothing but those comes
+ */
 export async function* lineImages(source: ByteSource, maxBytes: number): AsyncGenerator<BatchImage> {
   const longest = longestJson(maxBytes);
   let memory = Buffer.alloc(0);
@@ -14,21 +17,20 @@ export async function* lineImages(source: ByteSource, maxBytes: number): AsyncGe
     if (length > memory.length) memory = Buffer.allocUnsafeSlow(2 * length);
     return memory.subarray(0, length);
   };
-  for (let ended = false; !ended;) {
-    let line: Buffer | 'too long' | 'ended' | undefined = await source.until(lineEnd, longest);
-    if (line === 'ended') {
-      ended = true;
-      line = source.rest();
+  for (;;) {
+    if (!(await source.skipBlank(mostBlank))) {
+      throw new Failure('body_too_large', `there are more than ${mostBlank} bytes of blanks and empty lines`);
     }
-    if (!Buffer.isBuffer(line)) yield { ...tooLong(longest), given: noParams };
-    else if (!isBlank(line)) yield imageIn(line, maxBytes, allocate);
+    const line = await source.until(lineEnd, longest);
+    const text = line === 'ended' ? source.rest() : line;
+    if (line === 'ended' && text?.length === 0) return;
+    yield Buffer.isBuffer(text) ? imageIn(text, maxBytes, allocate) : { ...tooLong(longest), given: noParams };
+    if (line === 'ended') return;
   }
 }
 
-/** Looks at the beginning alone: text of a whole line would be garbage of many megabytes. */
-function isBlank(line: Buffer): boolean {
-  return line.toString('latin1', 0, 64).trim() === '' && line.length <= 64;
-}
+/** Bytes between two lines that mean nothing: who sends no pictures is to end. */
+const mostBlank = 64 * 1024;
 
 const noParams: BatchImage['given'] = new Map();
 

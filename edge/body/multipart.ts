@@ -80,11 +80,11 @@ export function parsePartHead(head: string): Omit<FormPart, 'data'> {
   }
   const name = /;\s*name=(?:"([^"]*)"|([^\s;"]+))/i.exec(disposition);
   if (!name) throw invalidMultipart('a part has no name');
-  const fileName = /;\s*filename=(?:"([^"]*)"|([^\s;"]+))/i.exec(disposition);
+  const fileName = /;\s*filename=(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))/i.exec(disposition);
   return {
     name: name[1] ?? name[2] ?? '',
     isFile: /;\s*filename\*?=/i.test(disposition),
-    fileName: fileName?.[1] ?? fileName?.[2],
+    fileName: fileName?.[1]?.replace(/\\(["\\])/g, '$1') ?? fileName?.[2],
   };
 }
 

@@ -34,7 +34,8 @@ export async function* readImages(deps: EdgeDeps, c: EdgeContext): AsyncGenerato
     } else if (type === 'application/x-ndjson') {
       yield* lineImages(byteSource(pieces, Buffer.alloc(0)), maxBodyBytes);
     } else {
-      throw new Failure('unsupported_content_type', `"${type.slice(0, 64)}" is not read here; send ${allowed}`);
+      const what = type === '' ? 'no content-type was sent' : `"${type.slice(0, 64)}" is not read here`;
+      throw new Failure('unsupported_content_type', `${what}; send ${allowed}`);
     }
   } finally {
     // The rest of the body is anybody's now.

@@ -3,6 +3,7 @@ import { IncomingMessage, ServerResponse } from 'node:http';
 import { Failure } from '../../contracts/failure.js';
 import type { EdgeContext } from '../request.js';
 import { within } from '../within.js';
+import { discardRest } from './discard-rest.js';
 import { incomplete, refuseAnnounced, tooLarge, type OnPiece } from './read-body.js';
 
 /** What @hono/node-server hands on with a request. */
@@ -27,10 +28,10 @@ function isServerResponse(value: unknown): value is ServerResponse {
 const wholeBodyMs = 120_000;
 const longestSilenceMs = 30_000;
 
-/** Bodies that are being read bit by bit: nobody else may read these, though their answer begins. */
+/** Bodies that are being read bit by bit: nobody else can read these, though their answer begins, or is over. */
 const readBitByBit = new WeakSet<IncomingMessage>();
 
-/** Whether somebody is still reading a body bit by bit. */
+/** Whether somebody is still reading a body bit by bit, or waits for its next piece. */
 export function isBeingRead(incoming: IncomingMessage): boolean {
   return readBitByBit.has(incoming);
 }
@@ -45,9 +46,12 @@ export async function* nodeBodyPieces(c: EdgeContext): AsyncGenerator<Uint8Array
   readBitByBit.add(incoming);
   const pieces = incoming.iterator({ destroyOnReturn: false });
   let received = 0;
+  let isWaiting = false;
   try {
     for (;;) {
+      isWaiting = true;
       const next = await within(longestSilenceMs, pieces.next(), () => silent(received));
+      isWaiting = false;
       if (next.done) return;
       if (!Buffer.isBuffer(next.value)) throw new Error('a body consists of bytes');
       received += next.value.length;
@@ -56,8 +60,16 @@ export async function* nodeBodyPieces(c: EdgeContext): AsyncGenerator<Uint8Array
   } catch (error) {
     throw error instanceof Failure ? error : incomplete(received);
   } finally {
-    readBitByBit.delete(incoming);
+    if (!isWaiting) readBitByBit.delete(incoming);
+    // Nobody waits for it, since it may itself wait for a piece; while it lasts nobody else can read the rest.
+    pieces.return?.().catch(ignore);
   }
+}
+
+/** Throws away what a client still sends, where its connection closes behind the answer. */
+export async function discardNodeBody(c: EdgeContext): Promise<void> {
+  const { incoming, outgoing } = nodeBindings(c);
+  if (!outgoing.shouldKeepAlive && !isBeingRead(incoming)) await discardRest(incoming);
 }
 
 /**

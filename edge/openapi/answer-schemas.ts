@@ -39,7 +39,7 @@ const task = z.strictObject({ id: taskIdSchema, model: modelNameSchema });
 
 const unfinishedTaskSchema = task.extend({
   state: taskStateSchema.extract(['waiting', 'pending']),
-  deadline: z.iso.datetime().optional().meta({ description: "In Redis's clock." }),
+  deadline: z.iso.datetime().optional().meta({ description: "By the server's clock." }),
   position: z.int().min(1).optional().meta({
     description:
       '1 for the task that is next; an estimate where tasks overtake each other. Left out by 202 where the task was joined.',

@@ -35,8 +35,8 @@ export interface ApiDocument {
 /** Paragraphs. */
 const description = [
   'Asks image models (moderation, tagging, detection) about pictures.',
-  'What goes wrong is answered as `application/problem+json` (RFC 9457). `code` is stable, and `retryable` says whether the same request may succeed later; `detail` is for people.',
-  'Every path answers 405 `method_not_allowed`, with `Allow`, to a method that it does not have, and what is no path is answered 404 `route_not_found` (see `components/responses`). HEAD works wherever GET does, and answers without the body; OPTIONS tells what a path has. What cannot be read as a request of HTTP is answered 400 `malformed_request`, 431 `headers_too_large` or 408 `request_timeout`, without ids, and its connection closes.',
+  'What goes wrong is answered as `application/problem+json` (RFC 9457). `code` is stable, and `retryable` says whether the same request may succeed later; `detail` is for people. 429 and 503 say in `Retry-After` when to come back.',
+  'Every path answers 405 `method_not_allowed`, with `Allow`, to a method that it does not have, and what is no path is answered 404 `route_not_found`. HEAD works wherever GET does, and answers without the body; OPTIONS tells what a path has. What cannot be read as a request of HTTP is answered 400 `malformed_request`, 431 `headers_too_large` or 408 `request_timeout`, without ids, and its connection closes.',
   'Where the operator asks for them, a key or a token is sent as `Authorization: Bearer …`, or a key as `x-api-key`. Models, limits and tasks are those of its holder.',
 ].join('\n\n');
 

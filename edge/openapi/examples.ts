@@ -65,7 +65,7 @@ export const batchExample = [
 export const lines = (items: readonly unknown[]) => items.map((item) => `${JSON.stringify(item)}\n`).join('');
 
 export const eventsExample = [waitingExample, succeededExample]
-  .map((shown) => `event: state\ndata: ${JSON.stringify(shown)}\n\n`)
+  .map((shown, i) => `event: state\n${i === 1 ? 'id: end\n' : ''}data: ${JSON.stringify(shown)}\n\n`)
   .join('');
 
 /** A picture of one point, in full. */

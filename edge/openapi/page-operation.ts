@@ -2,6 +2,7 @@ import { html } from 'hono/html';
 import type { ApiDocument } from './document.js';
 import type { MediaTypeObject, OperationObject, Reference, ResponseObject } from './operation-object.js';
 import { code, inline, prose, type Markup } from './page-text.js';
+import type { JsonSchema } from './schemas.js';
 
 interface Shown {
   readonly path: string;
@@ -33,10 +34,21 @@ function parameterTable({ components }: ApiDocument, { parameters }: OperationOb
     return html`<tr>
       <th scope="row"><code>${parameter?.name}</code></th>
       <td>${parameter?.in}${parameter?.required ? ', required' : ''}</td>
-      <td>${inline(parameter?.description ?? '')} <span class="example">${String(parameter?.example)}</span></td>
+      <td>
+        ${inline(parameter?.description ?? '')} ${boundsOf(parameter?.schema)}<span class="example"
+          >${String(parameter?.example)}</span
+        >
+      </td>
     </tr>`;
   });
   return table('Parameters', ['name', 'where', 'meaning, example'], rows);
+}
+
+/** What a number may be. */
+function boundsOf({ minimum, maximum }: JsonSchema = {}): string {
+  return typeof minimum === 'number' && typeof maximum === 'number' && maximum <= 1000
+    ? `From ${minimum} to ${maximum}. `
+    : '';
 }
 
 function goodAnswers({ responses }: OperationObject): readonly [string, ResponseObject][] {

@@ -3,6 +3,7 @@ import type { ApiDocument } from './document.js';
 import { operationSection } from './page-operation.js';
 import { pageStyle } from './page-style.js';
 import { code, prose, type Markup } from './page-text.js';
+import { problemName } from './problem-schemas.js';
 import { quickStart } from './quick-start.js';
 
 /**
@@ -20,7 +21,7 @@ function pageOf(document: ApiDocument): Markup {
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>${info.title}: what can be asked</title>
+        <title>${info.title} API</title>
         ${raw(`<style>${pageStyle}</style>`)}
       </head>
       <body>
@@ -60,7 +61,9 @@ function tagSection(document: ApiDocument, { name, description }: ApiDocument['t
 }
 
 function schemas({ components }: ApiDocument): Markup {
-  const shown = Object.entries(components.schemas).map(
+  // Those of problems differ in their constants alone.
+  const own = Object.entries(components.schemas).filter(([name]) => !name.startsWith(problemName('')));
+  const shown = own.map(
     ([name, schema]) =>
       html`<details id="schema-${name}">
         <summary>${name}</summary>
@@ -69,7 +72,7 @@ function schemas({ components }: ApiDocument): Markup {
   );
   return html`<section id="schemas">
     <h2>Schemas</h2>
-    <p>JSON Schema, draft 2020-12.</p>
+    <p>JSON Schema, draft 2020-12. Those of the single problems stand in <a href="/openapi.json">/openapi.json</a>.</p>
     ${shown}
   </section>`;
 }

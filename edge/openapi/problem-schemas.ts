@@ -33,8 +33,8 @@ function problemAnswerSchema(code: FailureCode) {
 
 const modelsMean = 'The models that the caller may ask.';
 
-/** Name of the schema of a code's answer. */
-export function problemName(code: FailureCode): string {
+/** Name of the schema of a code's answer; '' gives what all of them begin with. */
+export function problemName(code: FailureCode | ''): string {
   return `Problem_${code}`;
 }
 

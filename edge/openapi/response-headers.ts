@@ -31,7 +31,8 @@ const headers = {
   'x-cache': {
     required: true,
     schema: z.enum(['hit', 'miss', 'joined']),
-    description: '`hit`: the stored bytes of an earlier answer; `joined`: equal work was under way already.',
+    description:
+      '`hit`: the stored bytes of an earlier answer; `miss`: the model was asked; `joined`: equal work was under way already.',
   },
   'server-timing': {
     required: true,
@@ -42,7 +43,8 @@ const headers = {
   'cache-control': {
     required: true,
     schema: text(/^(no-store|no-cache|private, max-age=\d+)$/),
-    description: 'For how long the answer may be kept: of a lookup, as long as it is kept here.',
+    description:
+      'For how long the answer may be kept: a stored answer as long as it is stored here, any other not at all.',
   },
   location: { required: true, schema: text(location), description: 'Where the task is shown.' },
   'preference-applied': {

@@ -20,7 +20,7 @@ export const documentSchema = z.looseObject({
 export const pageSchema = z.string().regex(/^<!doctype html>/);
 
 /** Server-sent events: a state at every change, and a comment where nothing has been said for long. */
-export const eventStreamSchema = z.string().regex(/^(event: state\ndata: \{.*\}\n\n|: still there\n\n)+$/);
+export const eventStreamSchema = z.string().regex(/^(event: state\n(id: end\n)?data: \{.*\}\n\n|: still there\n\n)+$/);
 
 /** One JSON object a line. */
 export const linesSchema = z.string().regex(/^(\{.*\}\n)+$/);

@@ -2,7 +2,7 @@ import type { Seen } from '../../contracts/scripts/submission.js';
 import type { EdgeDeps } from '../deps.js';
 import type { TaskView } from '../openapi/answer-schemas.js';
 import type { Handle } from '../request.js';
-import { respondStream } from '../respond.js';
+import { respond, respondStream } from '../respond.js';
 import { hasEnded, taskView } from '../task-view.js';
 import { caller } from './tasks.js';
 
@@ -13,10 +13,15 @@ const longestSilenceMs = 15_000;
 /** After that they end, and who follows them comes again by itself. */
 const longestMs = 600_000;
 
+/** Of the event that tells a task's end. */
+const lastId = 'end';
+
 /** `GET /v1/tasks/:id/events`: server-sent events, `state` at every change until the task has ended. */
 export function taskEvents(deps: EdgeDeps): Handle {
   return async (c) => {
     const { id, tenant } = await caller(deps, c);
+    // Browsers come again after the end, too; this tells them not to.
+    if (c.req.header('last-event-id') === lastId) return respond(c, 204, null, {});
     const end = deps.followers.begin(tenant);
     try {
       const { signal } = c.req.raw;
@@ -47,7 +52,7 @@ async function* events(
     const data = JSON.stringify(view);
     const now = clock.now();
     if (data !== told) {
-      yield `event: state\ndata: ${data}\n\n`;
+      yield `event: state\n${hasEnded(view) ? `id: ${lastId}\n` : ''}data: ${data}\n\n`;
       [told, toldAt] = [data, now];
     } else if (now - toldAt > longestSilenceMs) {
       yield ': still there\n\n';

@@ -21,6 +21,9 @@ async function purge({ all = false, ...which }: CachedWhich & { readonly all?: b
   if (!all && Object.keys(which).length === 0) {
     throw new Error('say which: --model, --version, --md5, --scope, or --all');
   }
-  const removed = await connectedToCache((cache) => purgeCached(cache, which));
-  console.log(`${String(removed)} cached answers are removed`);
+  const { removed, server } = await connectedToCache(async (cache) => {
+    const { host = '', port = '' } = cache.options;
+    return { removed: await purgeCached(cache, which), server: `${host}:${String(port)}` };
+  });
+  console.log(`${String(removed)} cached answers are removed at ${server}`);
 }

@@ -58,7 +58,7 @@ async function keyFor(settings: NodeJS.ProcessEnv): Promise<string | undefined> 
   const client = new Redis(settings['REDIS_URL'] ?? '');
   try {
     return await createApiKey(client, {
-      grant: { tenant: 'newcomer', tier, permissions: ['predict'] },
+      grant: { tenant: 'newcomer', tier, permissions: ['predict', 'tasks'] },
       label: 'npm start',
     });
   } finally {

@@ -12,7 +12,7 @@ import type { AccessRecord } from '../../edge/access-log.js';
 import { createApp } from '../../edge/app.js';
 import { noLimiter } from '../../edge/access/limiter.js';
 import { anonymous } from '../../edge/access/principal.js';
-import { nodeBindings, nodeBodyPieces, readNodeBody } from '../../edge/body/read-node-body.js';
+import { discardNodeBody, nodeBindings, nodeBodyPieces, readNodeBody } from '../../edge/body/read-node-body.js';
 import { noCache } from '../../edge/cache.js';
 import { loadConfig } from '../../edge/config.js';
 import type { Cross, Order } from '../../edge/crossing.js';
@@ -102,7 +102,7 @@ export async function edgeUnderTest(streamUrl: string, given: Partial<EdgeDeps> 
   const deps: EdgeDeps = {
     ...{ clock, models, cache: noCache, cross: recordingCross(), config: testConfig() },
     ...{ authenticate: anonymous, limiter: noLimiter, usage: noUsage },
-    ...{ readBody: readNodeBody, bodyPieces: nodeBodyPieces },
+    ...{ readBody: readNodeBody, bodyPieces: nodeBodyPieces, discardBody: discardNodeBody },
     clientAddress: (c) => nodeBindings(c).incoming.socket.remoteAddress ?? '',
     tracer: carryingTracer,
     submissions: realSubmissions({ client, waiter, metrics, models, clock, stopping }),
@@ -113,7 +113,7 @@ export async function edgeUnderTest(streamUrl: string, given: Partial<EdgeDeps> 
     ready: () => Promise.resolve({ ready: true, reasons: [] }),
     ...given,
   };
-  const server = createNodeServer(createApp(deps));
+  const server = createNodeServer(createApp(deps), 120_000);
   const url = await listen(server, '127.0.0.1', 0, 'edge');
   after(async () => {
     models.stop();

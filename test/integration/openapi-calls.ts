@@ -118,7 +118,8 @@ async function comeBack(failing: FailingSystem): Promise<void> {
   latch.release();
   const ended = await answered(ask(location, { headers: { prefer: 'wait=30' } }), 200);
   assert.equal(JSON.parse(ended.text).state, 'succeeded');
-  assert.match((await events).text, /"state":"succeeded"/);
+  assert.match((await events).text, /\nid: end\ndata: [^\n]*"state":"succeeded"/);
+  await answered(ask(`${location}/events`, { headers: { 'last-event-id': 'end' } }), 204);
   await answered(ask(joined.headers.get('location') ?? '', { headers: { prefer: 'wait=30' } }), 200);
   await answered(ask(location, { method: 'DELETE' }), 200);
 }

@@ -175,7 +175,7 @@ test('events tell every state until the end, each as the task is shown', async (
   setTimeout(() => latch.release(), 50);
   const { status, body, headers: told } = await events;
   assert.deepEqual([status, told.get('content-type')], [200, 'text/event-stream']);
-  const shown = [...String(body).matchAll(/^event: state\ndata: (.*)$/gm)].map(
+  const shown = [...String(body).matchAll(/^event: state\n(?:id: end\n)?data: (.*)$/gm)].map(
     ([, data = '']) => JSON.parse(data) as { state: string; answer?: { id: string } },
   );
   assert.deepEqual(

@@ -77,6 +77,12 @@ const follow: Operation = {
       headers: ['cache-control', 'x-accel-buffering'],
       content: [{ type: 'text/event-stream', schema: 'Events', item: 'Task', examples: { two: eventsExample } }],
     },
+    {
+      status: 204,
+      description: 'The caller knows the end already (`Last-Event-ID: end`), and need not come again.',
+      headers: ['cache-control'],
+      content: [],
+    },
   ],
   codes: followed,
   curl: [{ label: 'Until its end', source: `curl -N "$BASE/v1/tasks/${theTask}/events"` }],

@@ -91,11 +91,13 @@ test('a request of many pictures costs as many, all or none, and never more than
   const account = fresh();
   const of = (price: number) => spend(client, spending(account, limits, noon, { price }));
   assert.deepEqual(await of(7), {
-    ...{ how: 'spent', pictures: 3, fullInMs: 7000, picturesToday: 0, dayEndsInMs: 43_200_000 },
+    how: 'spent',
+    left: { pictures: 3, fullInMs: 7000, picturesToday: 0, dayEndsInMs: 43_200_000 },
   });
-  assert.deepEqual(await of(4), { how: 'rate', againInMs: 1000 });
+  const left = { pictures: 3, fullInMs: 7000, picturesToday: 0, dayEndsInMs: 43_200_000 };
+  assert.deepEqual(await of(4), { how: 'rate', againInMs: 1000, left });
   assert.equal((await of(3)).how, 'spent');
-  assert.deepEqual(await of(11), { how: 'burst' });
+  assert.deepEqual(await of(11), { how: 'burst', againInMs: 0, left: { ...left, pictures: 0, fullInMs: 10_000 } });
 });
 
 test('the pictures of a day are counted by UTC, and come back at midnight', async () => {
@@ -103,10 +105,13 @@ test('the pictures of a day are counted by UTC, and come back at midnight', asyn
   const account = fresh();
   const late = Date.UTC(2027, 5, 30, 23, 59, 59) * 1000;
   assert.deepEqual(await spend(client, spending(account, limits, late)), {
-    ...{ how: 'spent', pictures: 0, fullInMs: 0, picturesToday: 1, dayEndsInMs: 1000 },
+    how: 'spent',
+    left: { pictures: 0, fullInMs: 0, picturesToday: 1, dayEndsInMs: 1000 },
   });
   assert.equal(await how(spending(account, limits, late)), 'spent');
-  assert.deepEqual(await spend(client, spending(account, limits, late)), { how: 'day', againInMs: 1000 });
+  const refused = await spend(client, spending(account, limits, late));
+  assert.deepEqual([refused.how, 'againInMs' in refused && refused.againInMs], ['day', 1000]);
+  assert.equal(refused.left.picturesToday, 0);
   assert.equal(await how(spending(account, limits, late + second)), 'spent');
 });
 

@@ -11,7 +11,8 @@ const caller = (limits?: Limits): Principal => ({
   ...{ tenant: 'acme', tier: 'free', permissions: ['predict'], scope: 'acme', account: 'key:one', limits },
 });
 const tiers = { free: { perSecond: 2, burst: 4, perDay: 100 } };
-const whole: Spent = { how: 'spent', pictures: 3, fullInMs: 500, picturesToday: 99, dayEndsInMs: 3_600_000 };
+const left = { pictures: 3, fullInMs: 500, picturesToday: 99, dayEndsInMs: 3_600_000 };
+const whole: Spent = { how: 'spent', left };
 
 /** A limiter whose store answers as a test says, on a clock that it moves. */
 function underTest(answer: () => Promise<Spent> = () => Promise.resolve(whole)) {
@@ -59,15 +60,16 @@ test('what is left is told in the fields of the IETF draft', async () => {
 test('each limit is refused by its own code, with the time to come back in whole seconds', async () => {
   const { state, limiter } = underTest();
   const cases: [Spent, string, number | undefined][] = [
-    [{ how: 'rate', againInMs: 1_001 }, 'rate_limited', 2],
-    [{ how: 'day', againInMs: 7_200_000 }, 'quota_exhausted', 7200],
-    [{ how: 'at-once', againInMs: 0 }, 'too_many_at_once', 1],
-    [{ how: 'burst' }, 'rate_limited', undefined],
+    [{ how: 'rate', againInMs: 1_001, left }, 'rate_limited', 2],
+    [{ how: 'day', againInMs: 7_200_000, left }, 'quota_exhausted', 7200],
+    [{ how: 'at-once', againInMs: 0, left }, 'too_many_at_once', 1],
+    [{ how: 'burst', againInMs: 0, left }, 'rate_limited', undefined],
   ];
   for (const [spent, code, retryAfter] of cases) {
     state.answer = () => Promise.resolve(spent);
     const refused = await refusal(limiter);
     assert.deepEqual([refused.code, refused.retryAfter], [code, retryAfter]);
+    assert.match(refused.fields?.['ratelimit'] ?? '', /^"burst";r=3;t=1, "day";r=99/);
   }
 });
 
@@ -126,20 +128,20 @@ test('a request that was counted here because Redis was late is not under way th
   assert.deepEqual(state.ended, [state.asked[0]?.requestId]);
 });
 
-test('further pictures of a request that is under way cost as much, and do not count as requests at once', async () => {
+test('further pictures of a request that is under way cost as much, and are paid under its name', async () => {
   const { state, limiter } = underTest();
   const atOnce = caller({ atOnce: 1 });
   const paid = await limiter.pay(atOnce, 1);
-  await limiter.payMore(atOnce, 3);
+  await limiter.payMore(atOnce, 3, paid);
   paid.end();
   assert.deepEqual(
-    state.asked.map(({ price, limits }) => [price, limits.perSecond, limits.atOnce]),
+    state.asked.map(({ price, limits, requestId }) => [price, limits.atOnce, requestId]),
     [
-      [1, 2, 1],
-      [3, 2, undefined],
+      [1, 1, paid.name],
+      [3, 1, paid.name],
     ],
   );
   assert.equal(state.ended.length, 1);
-  await limiter.payMore({ ...atOnce, account: undefined }, 1);
+  await limiter.payMore({ ...atOnce, account: undefined }, 1, paid);
   assert.equal(state.asked.length, 2, 'whom nothing limits pays nothing');
 });

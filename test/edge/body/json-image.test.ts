@@ -27,6 +27,7 @@ test('an image is found wherever it stands in its JSON, however that is written'
   ]) {
     assert.deepEqual(read(text), ['one', {}], text);
   }
+  assert.deepEqual(read(`{"image":"${one}","image":""}`), ['', {}]);
   assert.equal(one[0], 'b');
   assert.deepEqual(read(`{"image":"${one}","params":${JSON.stringify(params)}}`), ['one', params]);
   assert.deepEqual(read(`{"params":${JSON.stringify(params)},"image":"${one}"}`), ['one', params]);
@@ -46,6 +47,7 @@ test('what is no such JSON is told by its code', () => {
     [`{"image":"${image}","params":[]}`]: 'invalid_json',
     '{"image":7}': 'invalid_json',
     '{"image":"?"}': 'invalid_base64',
+    [`{"image":"${image}","image":"?"}`]: 'invalid_base64',
     '{"image":"AAA"}': 'invalid_base64',
   };
   for (const [text, code] of Object.entries(cases)) assert.equal(read(text), code, text);
