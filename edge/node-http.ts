@@ -74,7 +74,11 @@ function endBody(incoming: IncomingMessage): void {
   const { socket } = incoming;
   socket.end();
   const timer = setTimeout(() => socket.destroy(), lingerMs);
-  socket.once('close', () => clearTimeout(timer));
+  socket.once('close', () => {
+    clearTimeout(timer);
+    // Node tells nobody who reads a body whose request was answered.
+    incoming.destroy();
+  });
 }
 
 /** Node closes a connection that is not kept alive right behind the answer, so here the rest of the body goes first. */

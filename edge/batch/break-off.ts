@@ -12,6 +12,8 @@ export async function untilBrokenOff<T>(batch: Batch, waitedFor: Promise<T>): Pr
   const signals = [batch.deps.stopping, batch.signal];
   let hear: () => void = () => undefined;
   const heard = new Promise<void>((resolve) => (hear = resolve));
+  // Nobody may be left to hear what comes of it.
+  waitedFor.catch(() => undefined);
   for (const signal of signals) signal.addEventListener('abort', hear, { once: true });
   try {
     refuseToGoOn(batch);

@@ -157,6 +157,7 @@ function whereabouts(
     `  curl --data-binary @${samplePhoto} -H 'content-type: image/jpeg' ${key === undefined ? '' : `-H 'x-api-key: ${key}' `}${edge}/v1/models/coco/predict`,
     '',
     terminal.bold('Where things are'),
+    `  docs      ${edge}/docs`,
     `  models    ${edge}/v1/models`,
     `  edge      ${edge}/readyz    metrics ${local(ports.edgeMetrics)}/metrics`,
     `  backend   ${backend}/readyz    metrics ${local(ports.backendMetrics)}/metrics`,
