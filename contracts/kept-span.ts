@@ -42,6 +42,12 @@ export function isRequest({ kind }: KeptSpan): boolean {
   return kind === 'server';
 }
 
+/** Whether it could have been faster: who follows a task waits for as long as it asked to. */
+export function tellsSlowness({ attributes }: KeptSpan): boolean {
+  const route = attributes['http.route'];
+  return typeof route !== 'string' || !route.startsWith('/v1/tasks/');
+}
+
 /** What else people know a span's trace by: the id of its request or of its task. */
 export function namesOf({ attributes }: KeptSpan): string[] {
   const names = [attributes['sampan.request_id'], attributes['messaging.message.id']];

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { decodeKeptSpan, isRequest, namesOf, spanMs, type KeptSpan } from './kept-span.js';
+import { decodeKeptSpan, isRequest, namesOf, spanMs, tellsSlowness, type KeptSpan } from './kept-span.js';
 import { traceKey, traceKeys } from './keys.js';
 import type { StreamClient } from './scripts/scripts.js';
 
@@ -42,7 +42,7 @@ export async function keepSpans(
       client.sampanKeepSpans(
         ...[recent, slow, failed, until, about, names, traceKey('')],
         ...[...limited, limits.usualMs, limits.longMs, now ?? '', traceId, ...tellOf(own)],
-        ...own.flatMap((span) => [span.spanId, JSON.stringify(span)]),
+        ...requestFirst(own).flatMap((span) => [span.spanId, JSON.stringify(span)]),
       ),
     ),
   );
@@ -62,6 +62,12 @@ function byTrace(spans: readonly KeptSpan[]): Map<string, KeptSpan[]> {
   return traces;
 }
 
+/** A request's span comes last of all, and there must be room for it where there are too many. */
+function requestFirst(spans: readonly KeptSpan[]): readonly KeptSpan[] {
+  const request = spans.find(isRequest);
+  return request ? [request, ...spans.filter((span) => span !== request)] : spans;
+}
+
 /** Start, duration and failure of the request, what the trace links, and what else it is called. */
 function tellOf(spans: readonly KeptSpan[]): (string | number)[] {
   const request = spans.find(isRequest);
@@ -70,7 +76,7 @@ function tellOf(spans: readonly KeptSpan[]): (string | number)[] {
   const linked = spans.filter((span) => span.parentSpanId !== '').flatMap((span) => span.links);
   return [
     start,
-    request ? spanMs(request) : '',
+    request && tellsSlowness(request) ? spanMs(request) : '',
     request?.status.code === 'error' ? 1 : 0,
     [...new Set(linked.map((link) => link.traceId))].join(' '),
     [...new Set(spans.flatMap(namesOf))].join(' '),

@@ -9,7 +9,7 @@
 --      7 milliseconds that a trace is kept    8 milliseconds that a slow or failed one is
 --      9 now in milliseconds; '' takes the server's clock
 --     10 trace    11 start in milliseconds
---     12 milliseconds of its request, '' where these spans do not tell    13 1 where its request failed, else 0
+--     12 milliseconds of its request, whose span is then the first; '' where these spans do not tell    13 1 where its request failed, else 0
 --     14 traces that it links, with spaces between    15 names, with spaces between
 --     16… span id, span
 --
@@ -58,6 +58,8 @@ if redis.call('EXISTS', KEYS[4]) == 0 then redis.call('DEL', KEYS[1], KEYS[2], K
 
 local kept, bytes = 0, 0
 local room = tonumber(ARGV[6]) - redis.call('HLEN', own)
+-- A trace without its request's span would tell little.
+if ARGV[12] ~= '' then room = math.max(room, 1) end
 for i = 16, #ARGV, 2 do
   if redis.call('HEXISTS', own, ARGV[i]) == 1 then
     kept = kept + 1

@@ -129,6 +129,15 @@ test('of a trace with too many spans the first are kept, and the others are told
   assert.equal(await keep(spans.slice(0, 4), { spansOfTrace: 6 }), 4);
   assert.equal(await keep(spans.slice(4), { spansOfTrace: 6 }), 2);
   assert.equal((await readTrace(client, traceIdOf(1))).length, 6);
+  const late = [keptSpan({ trace: 1, span: 10 }), requestSpan({ trace: 1, ms: 77, more: { spanId: 'f'.repeat(16) } })];
+  assert.equal(await keep(late, { spansOfTrace: 6 }), 1, 'the request comes last, and is kept all the same');
+  assert.equal((await listTraces(client, 'slow', 1))[0]?.ms, 77);
+});
+
+test('who follows a task as long as it asked to is not among the slowest, but among the recent', async () => {
+  await keep([requestSpan({ trace: 1, ms: 60_000, more: { attributes: { 'http.route': '/v1/tasks/:id/events' } } })]);
+  await keep([requestSpan({ trace: 2, ms: 1, more: { attributes: { 'http.route': '/v1/models/:model/predict' } } })]);
+  assert.deepEqual([await listed('slow'), await listed('recent')], [[2], [2, 1]]);
 });
 
 test('a trace is read with its batch, and a batch with its members; a slow one keeps its batch', async () => {
