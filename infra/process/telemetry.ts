@@ -89,8 +89,7 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
     metricsUrl: server.url,
     exportsTraces,
     shutdown: async () => {
-      await store?.shutdown();
-      await Promise.all([within(shutdownLimitMs, sdk.shutdown()), server.close()]);
+      await Promise.all([store?.shutdown(), within(shutdownLimitMs, sdk.shutdown()), server.close()]);
     },
   };
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { createLatch } from '../../backend/model/latch.js';
 import { simulatedModel } from '../../backend/model/simulated-model.js';
 import { listTraces, readTrace } from '../../contracts/kept-traces.js';
 import { scrape } from '../exposition.js';
 import { startFaultProxy } from '../fault-proxy.js';
-import { traceIdOf } from '../kept-spans.js';
 import { picture } from '../pictures.js';
 import { runOps } from './ops.js';
 import { predict, servedBy, testSystem, until } from './system.js';
@@ -23,11 +23,16 @@ const ops = (...words: readonly string[]) => runOps(system.env, 'trace', ...word
 
 let traces = 0;
 /** Sends a picture in a trace of the caller's, which it is told in flags whether to sample. */
-async function send(image: Buffer<ArrayBuffer>, flags: '00' | '01' = '01', headers: Record<string, string> = {}) {
+async function send(
+  image: Buffer<ArrayBuffer>,
+  flags: '00' | '01' = '01',
+  headers: Record<string, string> = {},
+  asked = model,
+) {
   traces += 1;
-  const traceId = traceIdOf(0xabc000 + traces);
+  const traceId = (0xabc000 + traces).toString(16).padEnd(32, '0');
   const traceparent = `00-${traceId}-${'c'.repeat(16)}-${flags}`;
-  const answer = await predict(edge.url, model, image, { traceparent, ...headers });
+  const answer = await predict(edge.url, asked, image, { traceparent, ...headers });
   return { traceId, ...answer };
 }
 const spansOf = (traceId: string, count: number) =>
@@ -78,6 +83,30 @@ test('a trace is drawn by the id of the trace, of its request and of its task, w
   assert.match(lines.at(-1) ?? '', /^batch .* messaging\.batch\.message_count=1 /);
   assert.equal((await ops('asked-for')).out, out);
   assert.equal((await ops(body.id)).out, out);
+});
+
+test('a trace shows how many ran with it, and its batch shows who', async () => {
+  const latch = createLatch();
+  const held = simulatedModel({ manifest: { name: 'mates' }, latch });
+  await system.backend(servedBy(held), keeping);
+  latch.hold();
+  const first = send(picture('in front'), '01', {}, 'mates');
+  await latch.arrived();
+  const decoded = held.journal.decoded;
+  const mates = [1, 2, 3].map((mate) => send(picture(`mate ${String(mate)}`), '01', {}, 'mates'));
+  await until(
+    () => held.journal.decoded,
+    (count) => count === decoded + 3,
+  );
+  latch.release();
+  await first;
+  const ids = (await Promise.all(mates)).map(({ traceId }) => traceId);
+  const [spans = []] = await Promise.all(ids.map((traceId) => spansOf(traceId, wholeMiss)));
+  const batch = spans.find(({ name }) => name === 'batch')?.traceId ?? '';
+  assert.match((await ops(ids[0] ?? '')).out, /\nbatch .* messaging\.batch\.message_count=3 /);
+  const drawn = (await ops(batch)).out;
+  assert.equal(drawn.split('\n')[0], `trace ${batch}, 1 spans`);
+  for (const id of ids) assert.match(drawn, new RegExp(`\nprocess .*\(a trace of its own, ${id.slice(0, 8)}…\)`));
 });
 
 test('the slowest and the failed are listed, and the first of them is drawn', async () => {
