@@ -9,7 +9,8 @@
 --      7 milliseconds that a trace is kept    8 milliseconds that a slow or failed one is
 --      9 now in milliseconds; '' takes the server's clock
 --     10 trace    11 start in milliseconds
---     12 milliseconds of its request, whose span is then the first; '' where these spans do not tell    13 1 where its request failed, else 0
+--     12 milliseconds of its request, whose span is then the first; '' where these spans do not tell
+--     13 1 where its request failed, else 0
 --     14 traces that it links, with spaces between    15 names, with spaces between
 --     16… span id, span
 --
@@ -58,8 +59,8 @@ if redis.call('EXISTS', KEYS[4]) == 0 then redis.call('DEL', KEYS[1], KEYS[2], K
 
 local kept, bytes = 0, 0
 local room = tonumber(ARGV[6]) - redis.call('HLEN', own)
--- A trace without its request's span would tell little.
-if ARGV[12] ~= '' then room = math.max(room, 1) end
+-- A trace without its request's span would tell little, and that comes last.
+if ARGV[12] ~= '' then room = room + 1 end
 for i = 16, #ARGV, 2 do
   if redis.call('HEXISTS', own, ARGV[i]) == 1 then
     kept = kept + 1
@@ -69,14 +70,17 @@ for i = 16, #ARGV, 2 do
   end
 end
 
+-- Where all is refused nothing is named, or a trace that never ends would have ever more names.
+local links, names = ARGV[14], ARGV[15]
+if bytes == 0 then links, names = '', '' end
 local about = redis.call('HGET', KEYS[5], id)
 if not about then about, bytes = '0', bytes + perTrace end
 local had = string.match(about, '^%d+')
 about = string.sub(about, #had + 1)
-for trace in string.gmatch(ARGV[14], '%S+') do
+for trace in string.gmatch(links, '%S+') do
   if not string.find(about, ' >' .. trace, 1, true) then about, bytes = about .. ' >' .. trace, bytes + #trace end
 end
-for name in string.gmatch(ARGV[15], '%S+') do
+for name in string.gmatch(names, '%S+') do
   if redis.call('HGET', KEYS[6], name) ~= id then
     redis.call('HSET', KEYS[6], name, id)
     about, bytes = about .. ' ' .. name, bytes + 2 * #name + perSpan

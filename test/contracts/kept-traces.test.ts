@@ -11,7 +11,7 @@ import {
 } from '../../contracts/kept-traces.js';
 import { traceKey, traceKeys } from '../../contracts/keys.js';
 import { defineScripts } from '../../contracts/scripts/scripts.js';
-import { keptSpan, requestSpan, traceIdOf } from '../kept-spans.js';
+import { keptSpan, requestSpan, spanIdOf, traceIdOf } from '../kept-spans.js';
 import { keysLeft, testRedis } from '../redis.js';
 
 const redis = await testRedis({ role: 'cache' });
@@ -132,6 +132,15 @@ test('of a trace with too many spans the first are kept, and the others are told
   const late = [keptSpan({ trace: 1, span: 10 }), requestSpan({ trace: 1, ms: 77, more: { spanId: 'f'.repeat(16) } })];
   assert.equal(await keep(late, { spansOfTrace: 6 }), 1, 'the request comes last, and is kept all the same');
   assert.equal((await listTraces(client, 'slow', 1))[0]?.ms, 77);
+});
+
+test('a trace that never ends does not grow for ever: neither in requests nor in names', async () => {
+  const callers = (round: number) => ({ attributes: { 'sampan.request_id': `again-${String(round)}` } });
+  for (const round of range(1, 20)) {
+    await keep([requestSpan({ trace: 1, more: { ...callers(round), spanId: spanIdOf(round) } })], { spansOfTrace: 6 });
+  }
+  assert.equal((await readTrace(client, traceIdOf(1))).length, 7);
+  assert.equal(await client.hlen(traceKeys.names), 7);
 });
 
 test('who follows a task as long as it asked to is not among the slowest, but among the recent', async () => {
