@@ -72,6 +72,7 @@ const environmentSchema = z
     SAMPAN_CACHE: z.enum(['on', 'off']).default('on'),
     SAMPAN_CACHE_SECONDS: count.default(86_400),
     SAMPAN_DRAIN_SECONDS: whole(1, 86_400).default(30),
+    SAMPAN_TRACE_STORE: z.enum(['on', 'off']).default('off'),
     SAMPAN_LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
   })
   .refine((env) => env.SAMPAN_MEMORY_RESUME_PERCENT < env.SAMPAN_MEMORY_PAUSE_PERCENT, {
@@ -132,6 +133,8 @@ function readable(env: z.infer<typeof environmentSchema>) {
     cache: env.SAMPAN_CACHE === 'on',
     cacheSeconds: env.SAMPAN_CACHE_SECONDS,
     drainMs: env.SAMPAN_DRAIN_SECONDS * 1000,
+    /** Whether sampled traces are kept in the cache role. */
+    traceStore: env.SAMPAN_TRACE_STORE === 'on',
     logLevel: env.SAMPAN_LOG_LEVEL,
   };
 }

@@ -5,6 +5,7 @@ import { startHealthServer } from '../infra/process/health-server.js';
 import { publicConfig } from '../infra/process/public-config.js';
 import { connectBlocking, connectCache, connectCommands, untilReady } from '../infra/process/redis-connection.js';
 import { checkStreamRole, sameServer } from '../infra/process/redis-role.js';
+import { openSpanKeeper } from '../infra/process/span-keeper.js';
 import { startTelemetry } from '../infra/process/telemetry.js';
 import { startBackend, type Backend, type BackendConnections } from './backend.js';
 import type { BackendConfig } from './config.js';
@@ -47,9 +48,10 @@ export interface ProcessOptions {
  */
 export async function startProcess({ config, served, log, env }: ProcessOptions): Promise<RunningProcess> {
   const connections = await openConnections(config, log);
+  const keeper = config.traceStore ? openSpanKeeper(config.cacheRedisUrl, 'backend-traces', log) : undefined;
   const telemetry = await startTelemetry({
     ...{ service: 'sampan-backend', instance: config.consumer },
-    ...{ host: config.host, metricsPort: config.metricsPort, env },
+    ...{ host: config.host, metricsPort: config.metricsPort, env, keeper },
   });
   const { tracer, meter } = telemetry;
   const models = served.models.map((model) => `${model.manifest.name}@${model.manifest.version}`);
@@ -87,6 +89,7 @@ export async function startProcess({ config, served, log, env }: ProcessOptions)
       await Promise.race([served.close(), sleep(closeLimitMs, undefined, { ref: false })]);
       connections.close();
       await Promise.all([health.close(), telemetry.shutdown()]);
+      keeper?.close();
       return !backend.consumer.leftPending();
     },
   };

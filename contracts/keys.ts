@@ -33,6 +33,21 @@ export function cacheKey(work: string): string {
   return `sampan:cache:${work}`;
 }
 
+/** Kept traces, in the cache role; what each holds stands in scripts/keep-spans.lua. */
+export const traceKeys = {
+  recent: 'sampan:traces',
+  slow: 'sampan:traces:slow',
+  failed: 'sampan:traces:failed',
+  until: 'sampan:traces:until',
+  about: 'sampan:traces:about',
+  names: 'sampan:traces:names',
+} as const;
+
+/** A hash of a trace's spans: span id → JSON. */
+export function traceKey(traceId: string): string {
+  return `sampan:trace:${traceId}`;
+}
+
 /** Sharded channel on which one edge is told that results are there. */
 export function replyChannel(edge: string): string {
   return `sampan:{edge:${edge}}:replies`;

@@ -84,6 +84,7 @@ const variables = z.object({
   SAMPAN_JWT_ISSUER: z.string().optional(),
   SAMPAN_JWT_AUDIENCE: z.string().optional(),
   SAMPAN_CORS_ORIGINS: corsOrigins,
+  SAMPAN_TRACE_STORE: flag('on', 'off', false),
   SAMPAN_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 });
 
@@ -146,6 +147,8 @@ const configSchema = variables
       jwtSecret: env.SAMPAN_JWT_SECRET,
       /** Origins whose scripts may read answers; `*` alone: all of them. */
       corsOrigins: env.SAMPAN_CORS_ORIGINS,
+      /** Whether sampled traces are kept in the cache role. */
+      traceStore: env.SAMPAN_TRACE_STORE,
       logLevel: env.SAMPAN_LOG_LEVEL,
     }),
   );

@@ -9,6 +9,7 @@ import { listen } from '../infra/process/listen.js';
 import { recordWriter } from '../infra/process/logger.js';
 import { connectCache, connectCommands, connectSubscriber, untilReady } from '../infra/process/redis-connection.js';
 import { checkStreamRole, sameServer } from '../infra/process/redis-role.js';
+import { openSpanKeeper } from '../infra/process/span-keeper.js';
 import { startTelemetry, type Telemetry } from '../infra/process/telemetry.js';
 import { createAccessLog } from './access-log.js';
 import { createApp } from './app.js';
@@ -59,7 +60,9 @@ export async function startEdge(config: EdgeConfig, log: Logger, env: Environmen
   try {
     const edge = uuidv7();
     const { host, metricsPort } = config;
-    const telemetry = await startTelemetry({ service: 'sampan-edge', instance: edge, host, metricsPort, env });
+    const keeper = config.traceStore ? openSpanKeeper(config.cacheRedisUrl, 'edge-traces', log) : undefined;
+    undo.push(() => keeper?.close());
+    const telemetry = await startTelemetry({ service: 'sampan-edge', instance: edge, host, metricsPort, env, keeper });
     undo.push(() => telemetry.shutdown());
     const connections = await connect(config, log, undo);
     const stopping = new AbortController();

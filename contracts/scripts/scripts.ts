@@ -17,6 +17,7 @@ declare module 'ioredis' {
     sampanWithdraw(...args: (string | number)[]): Reply<unknown, Context>;
     sampanReplay(...args: (string | number)[]): Reply<unknown, Context>;
     sampanDrop(...args: (string | number)[]): Reply<unknown, Context>;
+    sampanKeepSpans(...args: (string | number)[]): Reply<unknown, Context>;
   }
 }
 
@@ -36,6 +37,7 @@ export function defineScripts<Client extends StreamClient>(client: Client): Clie
   client.defineCommand('sampanWithdraw', { numberOfKeys: 1, lua: scriptSources.withdraw });
   client.defineCommand('sampanReplay', { numberOfKeys: 7, lua: scriptSources.replay });
   client.defineCommand('sampanDrop', { numberOfKeys: 2, lua: scriptSources.drop });
+  client.defineCommand('sampanKeepSpans', { numberOfKeys: 6, lua: scriptSources.keepSpans });
   return client;
 }
 

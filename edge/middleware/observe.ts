@@ -76,12 +76,14 @@ function usageOf({ cache, bytes, code, tally }: RequestState, status: number): U
 }
 
 /** The rest of OpenTelemetry's conventions for a server span, written only where somebody will read it. */
-function describe(c: EdgeContext, { trace, bytes, code }: RequestState, status: number, clientAddress: string): void {
+function describe(c: EdgeContext, request: RequestState, status: number, clientAddress: string): void {
+  const { requestId, trace, bytes, code } = request;
   trace.span.setAttributes({
     'http.response.status_code': status,
     'url.path': c.req.path,
     'url.scheme': c.req.url.startsWith('https:') ? 'https' : 'http',
     'client.address': clientAddress,
+    'sampan.request_id': requestId,
     ...optional('user_agent.original', c.req.header('user-agent')),
     ...optional('http.request.body.size', bytes),
     ...optional('error.type', code),

@@ -4,6 +4,7 @@ import { addCacheCommands } from './cache.js';
 import { addDeadLetterCommands } from './dead.js';
 import { addKeyCommands } from './keys.js';
 import { addStatusCommand } from './status.js';
+import { addTraceCommand } from './trace.js';
 import { addUsageCommand } from './usage.js';
 
 const program = new Command('ops')
@@ -14,6 +15,7 @@ addUsageCommand(program);
 addCacheCommands(program);
 addStatusCommand(program);
 addDeadLetterCommands(program);
+addTraceCommand(program);
 try {
   await program.parseAsync();
 } catch (error) {

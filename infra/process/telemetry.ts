@@ -9,11 +9,14 @@ import {
   type Tracer,
 } from '@opentelemetry/api';
 import { PrometheusExporter } from '@opentelemetry/exporter-prometheus';
-import { NodeSDK, resources, type NodeSDKConfiguration } from '@opentelemetry/sdk-node';
+import { NodeSDK, resources, tracing, type NodeSDKConfiguration } from '@opentelemetry/sdk-node';
 import { carryingTracer } from './carrying-tracer.js';
+import { handingOn } from './handing-on.js';
 import { startMetricsServer } from './metrics-server.js';
 import { sampledFirst, type SampledFirst } from './sampled-first.js';
 import { samplerFrom } from './sampling.js';
+import { createTraceStore, type SpanKeeper } from './trace-store.js';
+import { within } from './within.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -27,6 +30,8 @@ export interface TelemetryOptions {
   readonly metricsPort: number;
   /** Where OTEL_* is looked up by us. The SDK's exporters look up theirs (endpoint, headers, …) in process.env. */
   readonly env: Environment;
+  /** Keeps the spans of sampled traces, beside a collector or without one. */
+  readonly keeper?: SpanKeeper | undefined;
 }
 
 export interface Telemetry {
@@ -34,9 +39,9 @@ export interface Telemetry {
   readonly meter: Meter;
   /** Where Prometheus scrapes; undefined when OTEL_SDK_DISABLED is true. */
   readonly metricsUrl: string | undefined;
-  /** Whether spans of sampled traces are recorded and sent. */
+  /** Whether spans of sampled traces are recorded, and sent or kept. */
   readonly exportsTraces: boolean;
-  /** Sends what is recorded, within a bound, and stops serving metrics. */
+  /** Sends and keeps what is recorded, within a bound, and stops serving metrics. */
   shutdown(): Promise<void>;
 }
 
@@ -48,18 +53,21 @@ const scope = 'sampan';
 
 /**
  * Starts tracing and metrics for one process. Spans are exported only if OTEL_EXPORTER_OTLP_ENDPOINT or
- * OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is set; logs never; metrics are only served. Nothing is instrumented by itself and
+ * OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is set, and kept only where there is a keeper; logs never; metrics are only served. Nothing is instrumented by itself and
  * nothing global stays behind: tracer and meter are handed on, spans are passed explicitly, so no request pays for
  * asynchronous context.
  * @throws Error in words for people: metrics port in use, a sampler that is not known
  */
 export async function startTelemetry(options: TelemetryOptions): Promise<Telemetry> {
   if (isTrue(options.env['OTEL_SDK_DISABLED'])) return disabledTelemetry;
-  const exportsTraces = wantsTraces(options.env);
+  const sendsTraces = wantsTraces(options.env);
+  const exportsTraces = sendsTraces || options.keeper !== undefined;
   const sampling = exportsTraces ? sampledFirst(samplerFrom(options.env)) : undefined;
   const exporter = new PrometheusExporter({ preventServerStart: true, withoutScopeInfo: true });
   const sdk = new NodeSDK({
-    ...(sampling ? tracingSettings(options.env, sampling) : { spanProcessors: [] }),
+    ...(sampling ? tracingSettings(options.env, sampling) : {}),
+    // Given none, the SDK makes those for a collector; given no more than an empty list, it makes no tracer.
+    ...(sendsTraces ? {} : { spanProcessors: sampling ? [new tracing.NoopSpanProcessor()] : [] }),
     metricReaders: [exporter],
     logRecordProcessors: [],
     instrumentations: [],
@@ -70,16 +78,18 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
   });
   const server = await startMetricsServer(options.host, options.metricsPort, exporter);
   sdk.start();
-  const tracer = sampling?.wrap(trace.getTracer(scope)) ?? carryingTracer;
+  const recording = trace.getTracer(scope);
   const meter = metricsApi.getMeter(scope);
   forgetGlobals();
+  const store = options.keeper && createTraceStore({ ...options.keeper, meter });
+  const tracer = sampling?.wrap(store ? handingOn(recording, store) : recording) ?? carryingTracer;
   return {
     tracer,
     meter,
     metricsUrl: server.url,
     exportsTraces,
     shutdown: async () => {
-      await Promise.all([within(shutdownLimitMs, sdk.shutdown()), server.close()]);
+      await Promise.all([store?.shutdown(), within(shutdownLimitMs, sdk.shutdown()), server.close()]);
     },
   };
 }
@@ -125,12 +135,4 @@ function forgetGlobals(): void {
 
 function isTrue(value: string | undefined): boolean {
   return value?.trim().toLowerCase() === 'true';
-}
-
-/** Settles with the promise or after the time, whichever is first; a failed last export must not stop an exit. */
-async function within(ms: number, promise: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
-  await Promise.race([promise.then(undefined, () => undefined), limit]);
-  clearTimeout(timer);
 }

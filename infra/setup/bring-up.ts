@@ -114,10 +114,11 @@ async function choosePorts(env: NodeJS.ProcessEnv): Promise<Ports> {
   };
 }
 
-/** On a newcomer's machine every trace is taken, and an MD5 alone may be looked up. */
+/** On a newcomer's machine every trace is taken and kept, and an MD5 alone may be looked up. */
 function withDefaults(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const sampling = { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '1.0' };
-  return { ...(env['OTEL_TRACES_SAMPLER'] ? {} : sampling), SAMPAN_LOOKUP_MD5_ONLY: 'true', ...env };
+  const own = { SAMPAN_LOOKUP_MD5_ONLY: 'true', SAMPAN_TRACE_STORE: 'on' };
+  return { ...(env['OTEL_TRACES_SAMPLER'] ? {} : sampling), ...own, ...env };
 }
 
 async function startBackend(here: Surroundings, settings: NodeJS.ProcessEnv, ports: Ports, say: Say): Promise<void> {
@@ -152,9 +153,12 @@ function whereabouts(
   { redisUrls, key }: { readonly redisUrls: Readonly<Record<string, string>>; readonly key: string | undefined },
 ): string[] {
   const [edge, backend] = [local(ports.edge), local(ports.health)];
+  // One that is not ours is in the newcomer's environment already, and may hold a password.
+  const cacheUrl = redisUrls['CACHE_REDIS_URL'];
   return [
     terminal.bold('Try it'),
     `  curl --data-binary @${samplePhoto} -H 'content-type: image/jpeg' ${key === undefined ? '' : `-H 'x-api-key: ${key}' `}${edge}/v1/models/coco/predict`,
+    `  ${cacheUrl === undefined ? '' : `CACHE_REDIS_URL=${cacheUrl} `}npm run -s ops -- trace slowest`,
     '',
     terminal.bold('Where things are'),
     `  docs      ${edge}/docs`,

@@ -15,9 +15,12 @@ const shownAttributes = [
 /** A batch links all its members. */
 const shownLinks = 4;
 
+/** What is drawn of a span; where it came from is no matter. */
+export type DrawnSpan = Omit<ReceivedSpan, 'events'>;
+
 interface Row {
   readonly tree: string;
-  readonly span: ReceivedSpan;
+  readonly span: DrawnSpan;
 }
 
 /**
@@ -25,7 +28,7 @@ interface Row {
  * its spans link follow below as roots of their own. A span whose parent did not arrive stands as a root that says so.
  * @param spans all that arrived, of any trace, in any order
  */
-export function drawTrace(spans: readonly ReceivedSpan[], traceId: string): string {
+export function drawTrace(spans: readonly DrawnSpan[], traceId: string): string {
   const own = spans.filter((span) => span.traceId === traceId);
   const linkedIds = new Set(own.flatMap((span) => span.links.map((link) => link.spanId)));
   const linked = spans.filter((span) => span.traceId !== traceId && linkedIds.has(span.spanId));
@@ -40,13 +43,13 @@ export function drawTrace(spans: readonly ReceivedSpan[], traceId: string): stri
   return [`trace ${traceId}, ${own.length} spans`, ...lines].join('\n');
 }
 
-function rowsOf(spans: readonly ReceivedSpan[]): Row[] {
+function rowsOf(spans: readonly DrawnSpan[]): Row[] {
   const ids = new Set(spans.map((span) => span.spanId));
   const roots = spans.filter((span) => !ids.has(span.parentSpanId));
   return roots.sort(byStart).flatMap((root) => [{ tree: root.name, span: root }, ...below(root, spans, '')]);
 }
 
-function below(parent: ReceivedSpan, spans: readonly ReceivedSpan[], indent: string): Row[] {
+function below(parent: DrawnSpan, spans: readonly DrawnSpan[], indent: string): Row[] {
   const children = spans.filter((span) => span.parentSpanId === parent.spanId).sort(byStart);
   return children.flatMap((span, i) => {
     const last = i === children.length - 1;
@@ -55,7 +58,7 @@ function below(parent: ReceivedSpan, spans: readonly ReceivedSpan[], indent: str
   });
 }
 
-function columns(span: ReceivedSpan, origin: bigint): string[] {
+function columns(span: DrawnSpan, origin: bigint): string[] {
   return [
     `+${milliseconds(span.startNs - origin)}`.padStart(9),
     `${milliseconds(span.endNs - span.startNs)} ms`.padStart(11),
@@ -64,13 +67,13 @@ function columns(span: ReceivedSpan, origin: bigint): string[] {
   ];
 }
 
-function note(span: ReceivedSpan, own: readonly ReceivedSpan[], traceId: string): string {
+function note(span: DrawnSpan, own: readonly DrawnSpan[], traceId: string): string {
   if (span.traceId !== traceId) return `(a trace of its own, ${span.traceId.slice(0, 8)}…)`;
   const parentArrived = own.some((other) => other.spanId === span.parentSpanId);
   return span.parentSpanId !== '' && !parentArrived ? `(its parent ${span.parentSpanId} did not arrive)` : '';
 }
 
-function details(span: ReceivedSpan, all: readonly ReceivedSpan[]): string[] {
+function details(span: DrawnSpan, all: readonly DrawnSpan[]): string[] {
   const attributes = shownAttributes
     .filter((name) => span.attributes[name] !== undefined)
     .map((name) => `${name}=${shown(span.attributes[name])}`);
@@ -92,7 +95,7 @@ function shown(value: AttributeValue): string {
 }
 
 /** Starts have a grain of a millisecond, durations are finer: of two that start together the shorter comes first. */
-function byStart(a: ReceivedSpan, b: ReceivedSpan): number {
+function byStart(a: DrawnSpan, b: DrawnSpan): number {
   return Number(a.startNs - b.startNs) || Number(a.endNs - b.endNs);
 }
 

@@ -13,6 +13,12 @@ test('only the stream has to be named; everything else has a default', () => {
   assert.equal(config.lookupMd5Only, false);
 });
 
+test('traces are kept only where that is asked for', () => {
+  assert.equal(loadConfig(least).traceStore, false);
+  assert.equal(loadConfig({ ...least, SAMPAN_TRACE_STORE: 'on' }).traceStore, true);
+  assert.throws(() => loadConfig({ ...least, SAMPAN_TRACE_STORE: 'yes' }), /SAMPAN_TRACE_STORE: expected on or off/);
+});
+
 test('a variable that is set to nothing counts as not set', () => {
   assert.equal(loadConfig({ ...least, PORT: '' }).port, 8787);
 });

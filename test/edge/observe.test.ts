@@ -90,7 +90,11 @@ const sampled = `00-${remote.traceId}-${remote.spanId}-01`;
 
 test('a sampled request continues the trace of its caller, by the conventions for HTTP servers', async () => {
   exporter.reset();
-  const answer = await predict(traced.url, 'toy', { traceparent: sampled, 'user-agent': 'tester' });
+  const answer = await predict(traced.url, 'toy', {
+    traceparent: sampled,
+    'user-agent': 'tester',
+    'x-request-id': 'mine',
+  });
   await answer.text();
   const spans = exporter.getFinishedSpans();
   const server = spans.find(({ kind }) => kind === SpanKind.SERVER);
@@ -102,6 +106,7 @@ test('a sampled request continues the trace of its caller, by the conventions fo
     ...{ 'http.request.method': 'POST', 'http.route': '/v1/models/:model/predict', 'http.response.status_code': 200 },
     ...{ 'url.path': '/v1/models/toy/predict', 'url.scheme': 'http', 'client.address': '127.0.0.1' },
     ...{ 'user_agent.original': 'tester', 'http.request.body.size': image.length },
+    'sampan.request_id': 'mine',
   });
   const children = spans.filter((span) => span !== server);
   assert.deepEqual(
