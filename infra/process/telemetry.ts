@@ -53,9 +53,9 @@ const scope = 'sampan';
 
 /**
  * Starts tracing and metrics for one process. Spans are exported only if OTEL_EXPORTER_OTLP_ENDPOINT or
- * OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is set, and kept only where there is a keeper; logs never; metrics are only served. Nothing is instrumented by itself and
- * nothing global stays behind: tracer and meter are handed on, spans are passed explicitly, so no request pays for
- * asynchronous context.
+ * OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is set, and kept only where there is a keeper; logs never; metrics are only served.
+ * Nothing is instrumented by itself and nothing global stays behind: tracer and meter are handed on, spans are passed
+ * explicitly, so no request pays for asynchronous context.
  * @throws Error in words for people: metrics port in use, a sampler that is not known
  */
 export async function startTelemetry(options: TelemetryOptions): Promise<Telemetry> {
