@@ -106,6 +106,16 @@ export async function readTrace(client: StreamClient, traceId: string): Promise<
   return [...own, ...decodeAll(found)];
 }
 
+/** The spans of traces that began since then, the last first, each trace by itself and without what it links. */
+export async function readTracesSince(
+  client: StreamClient,
+  sinceMs: number,
+  most: number,
+): Promise<readonly (readonly KeptSpan[])[]> {
+  const ids = await client.zrevrangebyscore(traceKeys.recent, '+inf', sinceMs, 'LIMIT', 0, most);
+  return Promise.all(ids.map(async (id) => decodeAll(await client.hvals(traceKey(id)))));
+}
+
 /** What a list tells of a trace. */
 export interface TraceSummary {
   readonly traceId: string;

@@ -1,7 +1,9 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import type { Redis } from 'ioredis';
 import type { KeptSpan } from '../../contracts/kept-span.js';
-import { findTrace, listTraces, readTrace, type TraceSummary } from '../../contracts/kept-traces.js';
+import { findTrace, listTraces, readTrace, readTracesSince, type TraceSummary } from '../../contracts/kept-traces.js';
+import { partNames, partsOf, type TraceParts } from '../../contracts/trace-parts.js';
+import { baselineOf, verdictOn, verdictText } from '../../contracts/trace-verdict.js';
 import { drawTrace } from '../trace/trace-tree.js';
 import { connectedToCache } from './connected.js';
 import { drawTable } from './table.js';
@@ -55,6 +57,29 @@ async function draw(cache: Redis, traceId: string): Promise<void> {
   const spans = await readTrace(cache, traceId);
   if (spans.length === 0) throw noTrace(traceId);
   console.log(drawTrace(spans.map(drawn), traceId));
+  const request = partsOf(spans, traceId);
+  if (!request) return;
+  const others = await othersOf(cache, request, traceId);
+  console.log(`\n${partsLine(request)}\n${verdictText(verdictOn(request, baselineOf(others)))}`);
+}
+
+/** What a trace is held against: its model's last hour, or so many of it. */
+const sinceMs = 3_600_000;
+const mostOthers = 500;
+
+/** Other requests to the same model, of those that crossed the stream, or did not, as this one. */
+async function othersOf(cache: Redis, request: TraceParts, traceId: string): Promise<readonly TraceParts[]> {
+  const traces = await readTracesSince(cache, Date.now() - sinceMs, mostOthers);
+  const others = traces.filter(([first]) => first && first.traceId !== traceId);
+  const crossed = ({ parts }: TraceParts) => parts.admission > 0;
+  return others
+    .flatMap((spans) => partsOf(spans, spans[0]?.traceId ?? '') ?? [])
+    .filter((other) => other.model === request.model && crossed(other) === crossed(request));
+}
+
+function partsLine({ parts, totalMs }: TraceParts): string {
+  const told = partNames.filter((name) => parts[name] > 0).map((name) => `${name} ${parts[name].toFixed(1)}`);
+  return `${totalMs.toFixed(1)} ms: ${told.join(' + ')}`;
 }
 
 function drawn(span: KeptSpan) {

@@ -77,12 +77,39 @@ test('a trace is drawn by the id of the trace, of its request and of its task, w
   await spansOf(traceId, wholeMiss);
   const { code, out, err } = await ops(traceId);
   assert.deepEqual([code, err], [0, '']);
-  const lines = out.split('\n');
+  const [tree = '', told = ''] = out.split('\n\n');
+  const lines = tree.split('\n');
   assert.equal(lines[0], `trace ${traceId}, 9 spans`);
   assert.match(lines[1] ?? '', /^POST \/v1\/models\/:model\/predict .* ms .*http\.response\.status_code=200/);
   assert.match(lines.at(-1) ?? '', /^batch .* messaging\.batch\.message_count=1 /);
+  const [parts = '', verdict = ''] = told.split('\n');
+  assert.match(parts, /^[0-9.]+ ms: (body|digest) .* \+ queue .* \+ decode .* \+ device .* \+ settle /);
+  assert.match(verdict, /^\d+ % [a-z ]+ \([0-9.]+ ms\); too few others are kept/);
   assert.equal((await ops('asked-for')).out, out);
   assert.equal((await ops(body.id)).out, out);
+});
+
+test('the verdict names the part that was slow, beside what is usual for its model', async () => {
+  const latch = createLatch();
+  await system.backend(servedBy(simulatedModel({ manifest: { name: 'stuck' }, latch })), keeping);
+  for (let i = 0; i < 6; i++)
+    await spansOf((await send(picture(`usual ${String(i)}`), '01', {}, 'stuck')).traceId, wholeMiss);
+  latch.hold();
+  const slow = send(picture('stuck'), '01', {}, 'stuck');
+  await latch.arrived();
+  // The fault itself: a device that stands still for so long.
+  setTimeout(() => latch.release(), 400);
+  const { traceId } = await slow;
+  await spansOf(traceId, wholeMiss);
+  assert.match((await ops(traceId)).out, /\n\d+ % device; device took \d{3}\.\d ms, where [0-9.]+ ms are usual/);
+  let again = 0;
+  const verdictOnAnother = async () => {
+    const usual = await send(picture(`usual again ${String((again += 1))}`), '01', {}, 'stuck');
+    await spansOf(usual.traceId, wholeMiss);
+    return (await ops(usual.traceId)).out;
+  };
+  // A machine that is busy may slow one down, too.
+  await until(verdictOnAnother, (out) => /; nothing unusual beside \d+ others$/.test(out));
 });
 
 test('a trace shows how many ran with it, and its batch shows who', async () => {
