@@ -1,9 +1,10 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import type { Redis } from 'ioredis';
+import { investigate } from '../../contracts/investigation.js';
 import type { KeptSpan } from '../../contracts/kept-span.js';
-import { findTrace, listTraces, readTrace, readTracesSince, type TraceSummary } from '../../contracts/kept-traces.js';
-import { partNames, partsOf, type TraceParts } from '../../contracts/trace-parts.js';
-import { baselineOf, verdictOn, verdictText } from '../../contracts/trace-verdict.js';
+import { findTrace, listTraces, type TraceSummary } from '../../contracts/kept-traces.js';
+import { partNames, type TraceParts } from '../../contracts/trace-parts.js';
+import { verdictText } from '../../contracts/trace-verdict.js';
 import { drawTrace } from '../trace/trace-tree.js';
 import { connectedToCache } from './connected.js';
 import { drawTable } from './table.js';
@@ -54,27 +55,11 @@ async function theTrace(cache: Redis, id: string): Promise<string> {
 }
 
 async function draw(cache: Redis, traceId: string): Promise<void> {
-  const spans = await readTrace(cache, traceId);
-  if (spans.length === 0) throw noTrace(traceId);
+  const found = await investigate(cache, traceId, Date.now());
+  if (!found) throw noTrace(traceId);
+  const { spans, request } = found;
   console.log(drawTrace(spans.map(drawn), traceId));
-  const request = partsOf(spans, traceId);
-  if (!request) return;
-  const others = await othersOf(cache, request, traceId);
-  console.log(`\n${partsLine(request)}\n${verdictText(verdictOn(request, baselineOf(others)))}`);
-}
-
-/** What a trace is held against: its model's last hour, or so many of it. */
-const sinceMs = 3_600_000;
-const mostOthers = 500;
-
-/** Other requests to the same model, of those that crossed the stream, or did not, as this one. */
-async function othersOf(cache: Redis, request: TraceParts, traceId: string): Promise<readonly TraceParts[]> {
-  const traces = await readTracesSince(cache, Date.now() - sinceMs, mostOthers);
-  const others = traces.filter(([first]) => first && first.traceId !== traceId);
-  const crossed = ({ parts }: TraceParts) => parts.admission > 0;
-  return others
-    .flatMap((spans) => partsOf(spans, spans[0]?.traceId ?? '') ?? [])
-    .filter((other) => other.model === request.model && crossed(other) === crossed(request));
+  if (request) console.log(`\n${partsLine(request)}\n${verdictText(request.verdict)}`);
 }
 
 function partsLine({ parts, totalMs }: TraceParts): string {
