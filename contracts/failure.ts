@@ -36,6 +36,7 @@ export const failures = {
   model_not_found: { status: 404, retryable: false, message: 'The model is not in the catalogue.' },
   result_not_found: { status: 404, retryable: false, message: 'No answer is kept for this image.' },
   task_not_found: { status: 404, retryable: false, message: 'There is no task of this id, or no longer.' },
+  trace_not_found: { status: 404, retryable: false, message: 'No trace is kept by this id.' },
   method_not_allowed: { status: 405, retryable: false, message: 'The path exists, but not with this method.' },
   request_timeout: { status: 408, retryable: true, message: 'The request was not complete in time.' },
   body_too_large: { status: 413, retryable: false, message: 'The request body is larger than allowed.' },
@@ -90,6 +91,7 @@ export const failures = {
     retryable: true,
     message: 'The keys that tokens are verified with cannot be fetched.',
   },
+  traces_unavailable: { status: 503, retryable: true, message: 'The traces that are kept cannot be read now.' },
   task_lost: { status: 503, retryable: true, message: 'The task was lost before it had a result.' },
   deadline_exceeded: { status: 504, retryable: true, message: 'The deadline passed before there was a result.' },
 } as const satisfies Record<string, FailureEntry>;

@@ -134,7 +134,45 @@ export async function listTraces(
   which: 'recent' | 'slow' | 'failed',
   count: number,
 ): Promise<readonly TraceSummary[]> {
-  const ids = await client.zrevrange(traceKeys[which], 0, count - 1);
+  return summaries(client, await client.zrevrange(traceKeys[which], 0, count - 1));
+}
+
+/** Which traces are looked for; what is left out is any. */
+export interface TraceQuery {
+  readonly model?: string | undefined;
+  /** Milliseconds that their requests took at least: the slowest come first then, else the last. */
+  readonly minMs?: number | undefined;
+  /** That their requests were answered with, or its first digit. */
+  readonly status?: string | undefined;
+  /** Milliseconds since the epoch at which they began at the earliest. */
+  readonly sinceMs?: number | undefined;
+}
+
+/** How many are looked at, and how many of them at a time. */
+const mostLookedAt = 2000;
+const lookedAtOnce = 100;
+
+/** The first traces that a query means, among those that are kept; of very many others it may not see all. */
+export async function searchTraces(client: StreamClient, query: TraceQuery, count: number): Promise<TraceSummary[]> {
+  const { minMs, sinceMs = 0 } = query;
+  const bySlowness = minMs !== undefined;
+  const [key, least] = bySlowness ? [traceKeys.slow, minMs] : [traceKeys.recent, sinceMs];
+  const found: TraceSummary[] = [];
+  for (let seen = 0; seen < mostLookedAt && found.length < count; seen += lookedAtOnce) {
+    const ids = await client.zrevrangebyscore(key, '+inf', least, 'LIMIT', seen, lookedAtOnce);
+    found.push(...(await summaries(client, ids)).filter((one) => isMeant(one, query)));
+    if (ids.length < lookedAtOnce) break;
+  }
+  return found.slice(0, count);
+}
+
+function isMeant(summary: TraceSummary, { model, minMs, status, sinceMs = 0 }: TraceQuery): boolean {
+  if (model !== undefined && summary.model !== model) return false;
+  if (minMs !== undefined && (summary.ms ?? 0) < minMs) return false;
+  return summary.startMs >= sinceMs && summary.status.startsWith(status ?? '');
+}
+
+async function summaries(client: StreamClient, ids: readonly string[]): Promise<TraceSummary[]> {
   const traces = await Promise.all(ids.map(async (id) => decodeAll(await client.hvals(traceKey(id)))));
   return traces.flatMap((spans) => {
     const [first] = spans;

@@ -14,6 +14,7 @@ import { listModels, showModel } from './routes/models.js';
 import { predict } from './routes/predict.js';
 import { taskEvents } from './routes/task-events.js';
 import { cancelTask, showTask } from './routes/tasks.js';
+import { listTraces, showTrace } from './routes/traces.js';
 
 /** The edge's HTTP interface; runs wherever Hono does, with what the runtime needs in `deps`. */
 export function createApp(deps: EdgeDeps): Hono<EdgeEnv> {
@@ -31,6 +32,8 @@ export function createApp(deps: EdgeDeps): Hono<EdgeEnv> {
   resource('/v1/models', { GET: listModels(deps) });
   resource('/v1/tasks/:id/events', { GET: taskEvents(deps) });
   resource('/v1/tasks/:id', { GET: showTask(deps), DELETE: cancelTask(deps) });
+  resource('/v1/traces/:id', { GET: showTrace(deps) });
+  resource('/v1/traces', { GET: listTraces(deps) });
   resource('/healthz', { GET: live() });
   resource('/readyz', { GET: ready(deps) });
   resource('/openapi.json', { GET: showDocument() });

@@ -8,6 +8,7 @@ import type { Cache } from './cache.js';
 import type { EdgeConfig } from './config.js';
 import type { Cross } from './crossing.js';
 import type { Followers } from './followers.js';
+import type { KeptTraces } from './kept.js';
 import type { EdgeMetrics } from './metrics.js';
 import type { ModelView } from './models.js';
 import type { EdgeContext } from './request.js';
@@ -53,6 +54,7 @@ export interface EdgeDeps {
   readonly stopping: AbortSignal;
   readonly cache: Cache;
   readonly models: ModelView;
+  readonly traces: KeptTraces;
   readonly tracer: Tracer;
   readonly metrics: EdgeMetrics;
   /** Takes a record and returns at once. */

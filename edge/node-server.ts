@@ -20,6 +20,7 @@ import type { EdgeConfig } from './config.js';
 import { createCrossing } from './crossing.js';
 import type { EdgeDeps, Readiness } from './deps.js';
 import { createFollowers } from './followers.js';
+import { createKeptTraces, noKeptTraces } from './kept.js';
 import { createEdgeMetrics } from './metrics.js';
 import { startModelView } from './models.js';
 import { closeGracefully, createNodeServer } from './node-http.js';
@@ -150,6 +151,7 @@ async function assemble(config: EdgeConfig, log: Logger, parts: Parts): Promise<
     cache: cache
       ? createCache({ reader: cache, timeoutMs: config.cacheTimeoutMs, nextTurn: setImmediate, clock, metrics })
       : noCache,
+    traces: cache ? createKeptTraces(cache, Date.now) : noKeptTraces,
     tracer: telemetry.tracer,
     accessLog: accessLog.log,
     reportError: (error, requestId) => log.error({ err: error, requestId }, 'a request failed for a reason unforeseen'),

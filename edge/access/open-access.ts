@@ -28,7 +28,7 @@ export function openAccess(
   return {
     authenticate: createAuthenticate(keys, trust && createTokenAuthority(trust, clock)),
     limiter: createLimiter({
-      ...{ tiers: config.tiers, clock, longestMs: 2 * config.maxTimeoutMs + uploadMs },
+      ...{ tiers: config.tiers, clock, longestMs: 3 * config.maxTimeoutMs + uploadMs },
       answerLimitMs: config.limitsTimeoutMs,
       onLocal: () => metrics.limitedLocally.add(1),
       spend: (spending) => spend(client, spending),
@@ -37,7 +37,7 @@ export function openAccess(
   };
 }
 
-/** Milliseconds that a body, or a picture of a batch, may take to arrive; it may then wait for its room, and its result. */
+/** Milliseconds that a body, or a picture of a batch, may take to arrive; it may then wait for its turn by the rate, for room, and for its result. */
 const uploadMs = 120_000;
 
 function trustOf({ jwt: { issuer, audience, jwksUrl }, jwtSecret: secret }: EdgeConfig): TokenTrust | undefined {

@@ -46,11 +46,12 @@ export interface Place {
 }
 
 /**
- * A checked picture's answer, from the cache or across the stream, where it waits for room.
+ * A checked picture's answer, from the cache or across the stream, where it waits for room; its time counts from when
+ * it has that, or one that waited long would be admitted in vain.
  * @throws Failure as cross does, and of the result's code
  */
 export async function answerPicture({ deps, manifest }: Batch, order: Held, place: Place): Promise<Outcome> {
-  const deadline = deps.clock.now() + order.timeLeftMs;
+  const roomUntil = deps.clock.now() + order.timeLeftMs;
   const { work, spec } = order;
   const cached = await deps.cache.find(work, spec.sha256, spec.model);
   if (cached) return { answer: cached.answer, cache: 'hit' };
@@ -59,11 +60,10 @@ export async function answerPicture({ deps, manifest }: Batch, order: Held, plac
     place.onSent();
   };
   for (;;) {
-    order.timeLeftMs = deadline - deps.clock.now();
     const crossed = await unlessShed(deps.cross(order));
     if (!(crossed instanceof Failure)) return { answer: crossedAnswer(manifest, crossed).answer, cache: crossed.cache };
     await place.oneDone(roomEveryMs);
-    if (deps.clock.now() >= deadline || order.signal?.aborted || deps.stopping.aborted) throw crossed;
+    if (deps.clock.now() >= roomUntil || order.signal?.aborted || deps.stopping.aborted) throw crossed;
   }
 }
 

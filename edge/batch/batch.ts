@@ -12,7 +12,7 @@ export interface Batch {
   readonly manifest: ModelManifest;
   /** Parameters of all pictures. */
   readonly query: Given;
-  /** Milliseconds that each picture has from when it was read. */
+  /** Milliseconds that each picture has to find room, and then for its result. */
   readonly timeoutMs: number;
   /** Aborted when the client has gone. */
   readonly signal: AbortSignal;

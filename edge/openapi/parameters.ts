@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { modelNameSchema } from '../../contracts/model.js';
 import { md5Schema, sha256Schema } from '../../contracts/task.js';
 import { allowedIdempotencyKey } from '../routes/accept.js';
+import { traceQuerySchema } from '../routes/traces.js';
 import { taskIdSchema } from './answer-schemas.js';
 import { paramSchemas } from './request-schemas.js';
 import { jsonSchemaOf, type JsonSchema } from './schemas.js';
@@ -72,6 +73,44 @@ const parameters = {
     description:
       'With `respond-async`: under one key a tenant has one task of a model, however often it is sent; another picture under it is refused.',
     example: 'photo-17',
+  },
+  'trace-model': {
+    in: 'query',
+    name: 'model',
+    schema: traceQuerySchema.shape.model.unwrap(),
+    description: 'Of requests to this model.',
+    example: 'coco',
+  },
+  minMs: {
+    in: 'query',
+    schema: z.number().min(0),
+    description: 'Of requests that took so many milliseconds at least; the slowest come first then.',
+    example: 500,
+  },
+  status: {
+    in: 'query',
+    schema: traceQuerySchema.shape.status.unwrap(),
+    description: 'Of requests that were answered with this status, or with one that begins with this digit.',
+    example: '5',
+  },
+  since: {
+    in: 'query',
+    schema: traceQuerySchema.shape.since.unwrap(),
+    description: 'Of requests that came since then.',
+    example: '2027-06-30T09:30:00Z',
+  },
+  count: {
+    in: 'query',
+    schema: z.int().min(1).max(100),
+    description: 'How many; 20 where it is left out.',
+    example: 5,
+  },
+  'trace-id': {
+    in: 'path',
+    name: 'id',
+    schema: z.string(),
+    description: 'Of a trace, its request or its task.',
+    example: '4bf92f3577b34da6a3ce929d0e0e4736',
   },
   'if-none-match': {
     in: 'header',

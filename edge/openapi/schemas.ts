@@ -12,6 +12,7 @@ import {
   pageSchema,
   readySchema,
 } from './service-schemas.js';
+import { traceListSchema, traceSchema } from './trace-schemas.js';
 
 const named = {
   Answer: answerSchema,
@@ -26,6 +27,8 @@ const named = {
   JsonUpload: jsonUploadSchema,
   FormUpload: formUploadSchema,
   BatchForm: batchFormSchema,
+  Traces: traceListSchema,
+  Trace: traceSchema,
   Live: liveSchema,
   Ready: readySchema,
   NotReady: notReadySchema,

@@ -30,8 +30,8 @@ export function createBatchClient({ edges, model, tokens }: Clients): BatchClien
         ...{ 'x-timeout-ms': first.deadlineMs, authorization: `Bearer ${tokens.other}` },
       },
       body: intents.map(line).join(''),
-      // Each picture may wait for its room as long as it may take.
-      limitMs: intents.length * first.deadlineMs + times.answerGraceMs,
+      // Each picture may wait for its room as long as it may take then.
+      limitMs: (intents.length + 1) * first.deadlineMs + times.answerGraceMs,
     });
     const items = itemsIn(reply);
     return intents.map((intent, index) => recordOf(intent, sentAt, endOfPicture(intent, index, items, reply)));

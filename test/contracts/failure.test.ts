@@ -54,6 +54,8 @@ test('the codes that clients and dashboards rely on are all there', () => {
       'task_unreadable',
       'tokens_unverifiable',
       'too_many_at_once',
+      'trace_not_found',
+      'traces_unavailable',
       'unsupported_content_type',
     ],
     'unsupported_image',

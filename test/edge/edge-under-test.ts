@@ -18,6 +18,7 @@ import { loadConfig } from '../../edge/config.js';
 import type { Cross, Order } from '../../edge/crossing.js';
 import type { EdgeDeps } from '../../edge/deps.js';
 import { createFollowers } from '../../edge/followers.js';
+import { noKeptTraces } from '../../edge/kept.js';
 import { createEdgeMetrics } from '../../edge/metrics.js';
 import { startModelView } from '../../edge/models.js';
 import { createNodeServer } from '../../edge/node-http.js';
@@ -106,7 +107,7 @@ export async function edgeUnderTest(streamUrl: string, given: Partial<EdgeDeps> 
     clientAddress: (c) => nodeBindings(c).incoming.socket.remoteAddress ?? '',
     tracer: carryingTracer,
     submissions: realSubmissions({ client, waiter, metrics, models, clock, stopping }),
-    ...{ followers: createFollowers(1000), stopping },
+    ...{ followers: createFollowers(1000), stopping, traces: noKeptTraces },
     metrics,
     accessLog: (record) => records.push(record),
     reportError: (error) => reported.push(error),

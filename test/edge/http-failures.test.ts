@@ -49,6 +49,8 @@ const post = (body: RequestInit['body'], headers: Record<string, string> = {}): 
 });
 
 const cases: readonly Case[] = [
+  { code: 'trace_not_found', path: '/v1/traces/unheard-of', detail: /kept/ },
+  { code: 'invalid_params', path: '/v1/traces?since=yesterday', detail: /since: expected a time/ },
   { code: 'invalid_params', path: `${predictToy}?colour=1`, init: post(bodyOf(image)), detail: /"colour"/ },
   {
     code: 'invalid_header',
@@ -142,6 +144,7 @@ const fromTheStream = Object.keys(failures).filter(
       'task_unreadable',
       'model_version_gone',
       'edge_stopping',
+      'traces_unavailable',
       'overloaded',
       'stream_unavailable',
       'task_lost',

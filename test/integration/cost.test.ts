@@ -163,7 +163,7 @@ test('a picture is copied twice at the edge, joined and put into a command, and 
   );
 });
 
-test("the edge's own part bundles to less than 255 kB, of which a start loads 205, and brings no server's libraries", async () => {
+test("the edge's own part bundles to less than 270 kB, of which a start loads 215, and brings no server's libraries", async () => {
   const entry = fileURLToPath(new URL('../../edge/app.js', import.meta.url));
   const { metafile } = await build({
     ...{
@@ -180,14 +180,14 @@ test("the edge's own part bundles to less than 255 kB, of which a start loads 20
   const all = Object.keys(metafile.outputs);
   const sizeOf = (paths: readonly string[]) =>
     paths.reduce((sum, path) => sum + (metafile.outputs[path]?.bytes ?? 0), 0);
-  assert.ok(sizeOf(all) < 255_000, `${String(sizeOf(all))} bytes`);
+  assert.ok(sizeOf(all) < 270_000, `${String(sizeOf(all))} bytes`);
   const first = all.filter((path) => metafile.outputs[path]?.entryPoint?.endsWith('edge/app.js'));
   const loaded = new Set(first);
   for (const path of loaded) {
     for (const { kind, path: next } of metafile.outputs[path]?.imports ?? [])
       if (kind !== 'dynamic-import') loaded.add(next);
   }
-  assert.ok(first.length === 1 && sizeOf([...loaded]) < 205_000, `${String(sizeOf([...loaded]))} bytes`);
+  assert.ok(first.length === 1 && sizeOf([...loaded]) < 215_000, `${String(sizeOf([...loaded]))} bytes`);
   const foreign = Object.keys(metafile.inputs).filter((path) => /sharp|onnxruntime|sdk-node|ioredis|pino/.test(path));
   assert.deepEqual(foreign, []);
 });

@@ -117,7 +117,7 @@ function consumerFailures(failing: FailingSystem) {
 
 /** What an edge finds around it. */
 function edgeFailures(failing: FailingSystem, doomed: TestRedis) {
-  const { system, latch, predict } = failing;
+  const { system, latch, ask, predict } = failing;
   return {
     no_live_consumer: () => predict('idle'),
     overloaded: async () => {
@@ -137,6 +137,11 @@ function edgeFailures(failing: FailingSystem, doomed: TestRedis) {
       client.disconnect();
       await doomed.stop();
       return predict('plain', picture('p'), {}, cutOffEdge);
+    },
+    trace_not_found: () => ask('/v1/traces/unheard-of'),
+    traces_unavailable: async () => {
+      const { url: cutOffEdge } = await system.edge({ CACHE_REDIS_URL: 'redis://127.0.0.1:1' });
+      return ask('/v1/traces', {}, cutOffEdge);
     },
     edge_stopping: () => stopping(failing),
     deadline_exceeded: async () => {

@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { simulatedModel } from '../../backend/model/simulated-model.js';
 import { taskKindSchema } from '../../contracts/model.js';
 import { partitionKeys } from '../../contracts/keys.js';
+import { keepSpans } from '../../contracts/kept-traces.js';
+import { defineScripts } from '../../contracts/scripts/scripts.js';
 import { digestsOf } from '../../edge/digest.js';
+import { keptSpan, requestSpan, traceIdOf } from '../kept-spans.js';
 import { picture } from '../pictures.js';
 import { testRedis } from '../redis.js';
 import type { Answer } from './access-failures.js';
@@ -36,6 +39,7 @@ export async function openApiCalls(failing: FailingSystem): Promise<Readonly<Rec
       await gone.stop();
       await answered(failing.ask('/readyz', {}, cutOff), 503);
     },
+    'traces that are kept': () => seeTraces(failing),
     'the document and the page': async () => {
       const { headers } = await good(failing, '/openapi.json');
       const known = { 'if-none-match': headers.get('etag') ?? '' };
@@ -74,6 +78,25 @@ async function predictEveryWay({ ask, predict }: FailingSystem): Promise<void> {
     );
     assert.deepEqual(JSON.parse(hit.text).predictions, JSON.parse(first.text).predictions);
   }
+}
+
+async function seeTraces(failing: FailingSystem): Promise<void> {
+  const attributes = { 'http.response.status_code': 200, 'url.path': '/v1/models/plain/predict' };
+  const [request, process] = [
+    requestSpan({ trace: 7, ms: 12, more: { attributes } }),
+    keptSpan({ trace: 7, span: 2, parent: 1 }),
+  ];
+  await keepSpans(defineScripts(failing.system.cache), [request, process, keptSpan({ trace: 8, span: 3 })]);
+  const listed = await good(failing, '/v1/traces?model=plain&status=2&minMs=10&since=1970-01-01T00:00:00Z&count=5');
+  assert.deepEqual(
+    JSON.parse(listed.text).traces.map(({ traceId, ms }: { traceId: string; ms: number }) => [traceId, ms]),
+    [[traceIdOf(7), 12]],
+  );
+  const shown = JSON.parse((await good(failing, `/v1/traces/${traceIdOf(7)}`)).text);
+  assert.deepEqual([shown.request.totalMs, shown.spans.length], [12, 2]);
+  assert.match(shown.request.verdict.text, /too few others/);
+  const partial = JSON.parse((await good(failing, `/v1/traces/${traceIdOf(8)}`)).text);
+  assert.deepEqual([partial.request, partial.spans.length], [undefined, 1]);
 }
 
 async function sendMany({ ask }: FailingSystem): Promise<void> {

@@ -136,6 +136,15 @@ test('a key for some models sees no tasks of others', async () => {
   assert.deepEqual([refused.status, refused.body.code], [403, 'model_not_allowed']);
 });
 
+test('who does not look after the system sees no traces', async () => {
+  for (const traces of ['/v1/traces', '/v1/traces/any']) {
+    const refused = await ask(traces);
+    assert.deepEqual([refused.status, refused.body.code], [403, 'permission_missing']);
+  }
+  const operator = await keyOf(stream, 'acme', { permissions: ['ops'] });
+  assert.deepEqual((await ask('/v1/traces', {}, { key: operator })).body, { traces: [] });
+});
+
 test('an Idempotency-Key is taken for long only once its request was accepted', async () => {
   const keyLife = async (tenant: string) => {
     const [name = ''] = await stream.keys(`sampan:{${slow}:0}:idempotency:${tenant}:*`);

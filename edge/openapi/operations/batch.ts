@@ -10,7 +10,7 @@ export const batchOperation: Operation = {
   tag: 'Pictures',
   summary: 'Ask a model about many pictures',
   description:
-    'A form with one part a picture, all called `image` (parameters before the first of them), or a line of JSON a picture. Each picture succeeds or fails by itself; `x-timeout-ms` holds for each. With `Accept: application/x-ndjson` each outcome is told as soon as it is there, in the order in which they are done; else all of them are told in the order of the pictures. A batch that breaks off (the body is broken or has too many pictures, there was no room in a picture’s time, the day’s pictures are used up, the edge stops) ends with an item that says why, and pictures from there on were not looked at; where that is the first one, the whole request is answered with the problem.',
+    'A form with one part a picture, all called `image` (parameters before the first of them), or a line of JSON a picture. Each picture succeeds or fails by itself; `x-timeout-ms` holds for each, from when there is room for it. With `Accept: application/x-ndjson` each outcome is told as soon as it is there, in the order in which they are done; else all of them are told in the order of the pictures. A batch that breaks off (the body is broken or has too many pictures, there was no room in a picture’s time, the day’s pictures are used up, the edge stops) ends with an item that says why, and pictures from there on were not looked at; where that is the first one, the whole request is answered with the problem.',
   access: 'paid',
   parameters: ['model', ...modelParams, 'x-timeout-ms', ...commonParameters],
   body: [

@@ -4,6 +4,7 @@ import { lookupOperation, modelOperations } from './models.js';
 import { predictOperation } from './predict.js';
 import { serviceOperations } from './service.js';
 import { taskOperations } from './tasks.js';
+import { traceOperations } from './traces.js';
 
 /** All that can be asked of an edge, in the order in which it is shown. */
 export const operations: readonly Operation[] = [
@@ -12,5 +13,6 @@ export const operations: readonly Operation[] = [
   lookupOperation,
   ...taskOperations,
   ...modelOperations,
+  ...traceOperations,
   ...serviceOperations,
 ];

@@ -104,7 +104,7 @@ test('every operation has lines to copy, a name of its own, and the parameters o
       ids.add(operation.operationId);
       assert.ok(operation['x-codeSamples'].every(({ source }) => source.includes('"$BASE')));
       const inPath = operation.parameters
-        .map(({ $ref }) => $ref.split('/').at(-1))
+        .map(({ $ref }) => document.components.parameters[$ref.split('/').at(-1) ?? '']?.name)
         .filter((name = '') => path.includes(`{${name}}`));
       assert.equal(inPath.length, path.split('{').length - 1, path);
     }
