@@ -8,7 +8,7 @@ import type { Cache } from './cache.js';
 import type { EdgeConfig } from './config.js';
 import type { Cross } from './crossing.js';
 import type { Followers } from './followers.js';
-import type { KeptTraces } from './kept.js';
+import type { KeptTraces } from './kept-traces.js';
 import type { EdgeMetrics } from './metrics.js';
 import type { ModelView } from './models.js';
 import type { EdgeContext } from './request.js';

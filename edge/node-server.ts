@@ -20,7 +20,7 @@ import type { EdgeConfig } from './config.js';
 import { createCrossing } from './crossing.js';
 import type { EdgeDeps, Readiness } from './deps.js';
 import { createFollowers } from './followers.js';
-import { createKeptTraces, noKeptTraces } from './kept.js';
+import { createKeptTraces, noKeptTraces } from './kept-traces.js';
 import { createEdgeMetrics } from './metrics.js';
 import { startModelView } from './models.js';
 import { closeGracefully, createNodeServer } from './node-http.js';

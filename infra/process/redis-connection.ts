@@ -115,6 +115,8 @@ function open(url: string, options: Pick<ConnectionOptions, 'name' | 'logger'>, 
     autoResendUnfulfilledCommands: false,
     retryStrategy: reconnectDelay,
     connectTimeout: 5_000,
+    // A server that has just started says itself how long it will load, in whole seconds.
+    maxLoadingRetryTime: 250,
     keepAlive: 10_000,
     ...own,
   });
@@ -148,9 +150,9 @@ function gathering(client: Redis): Redis {
   return client;
 }
 
-/** Milliseconds before the n-th attempt to reconnect (from 1): doubling from 50 to 2000, half of it at random. */
+/** Milliseconds before the n-th attempt to reconnect (from 1): doubling from 50 to 1000, half of it at random. */
 export function reconnectDelay(attempt: number): number {
-  const ceiling = Math.min(50 * 2 ** (attempt - 1), 2_000);
+  const ceiling = Math.min(50 * 2 ** (attempt - 1), 1_000);
   return Math.round(ceiling / 2 + (Math.random() * ceiling) / 2);
 }
 

@@ -18,7 +18,7 @@ import { loadConfig } from '../../edge/config.js';
 import type { Cross, Order } from '../../edge/crossing.js';
 import type { EdgeDeps } from '../../edge/deps.js';
 import { createFollowers } from '../../edge/followers.js';
-import { noKeptTraces } from '../../edge/kept.js';
+import { noKeptTraces } from '../../edge/kept-traces.js';
 import { createEdgeMetrics } from '../../edge/metrics.js';
 import { startModelView } from '../../edge/models.js';
 import { createNodeServer } from '../../edge/node-http.js';
