@@ -14,7 +14,7 @@ export interface Investigation {
 
 /** What a trace is held against: its model's last hour, or so many of it. */
 const sinceMs = 3_600_000;
-const mostOthers = 500;
+const mostOthers = 100;
 
 /**
  * Reads a trace and judges it beside other requests to the same model.

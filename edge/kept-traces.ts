@@ -19,7 +19,7 @@ export interface KeptTraces {
 const answerLimitMs = 5000;
 
 /**
- * @param client of the cache role
+ * @param client of the cache role, which answers nothing else
  * @param now milliseconds since the epoch
  */
 export function createKeptTraces(client: StreamClient, now: () => number): KeptTraces {
@@ -44,7 +44,7 @@ export function createKeptTraces(client: StreamClient, now: () => number): KeptT
   };
 }
 
-/** Where there is no cache role, nothing is kept. */
+/** Where none are kept. */
 export const noKeptTraces: KeptTraces = {
   search: () => Promise.resolve([]),
   investigate: () => Promise.reject(notFound()),

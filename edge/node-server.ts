@@ -88,6 +88,8 @@ interface Connections {
   readonly client: Redis;
   /** Undefined where the cache is switched off. */
   readonly cache: Redis | undefined;
+  /** To read kept traces, in hundreds, which no lookup is to wait for; undefined where none are kept. */
+  readonly traces: Redis | undefined;
   /** For keys and limits; undefined where everybody is let in. */
   readonly access: Redis | undefined;
 }
@@ -99,6 +101,9 @@ async function connect(config: EdgeConfig, logger: Logger, undo: Undo): Promise<
   };
   const client = kept(defineScripts(connectCommands(config.redisUrl, { name: 'edge-commands', logger })));
   const cache = config.cache ? kept(connectCache(config.cacheRedisUrl, { name: 'edge-cache', logger })) : undefined;
+  const traces = config.traceStore
+    ? kept(connectCache(config.cacheRedisUrl, { name: 'edge-reads-traces', logger }))
+    : undefined;
   const access = config.auth
     ? kept(defineScripts(connectCommands(config.redisUrl, { name: 'edge-access', logger })))
     : undefined;
@@ -107,7 +112,7 @@ async function connect(config: EdgeConfig, logger: Logger, undo: Undo): Promise<
   if (cache?.status === 'ready' && (await sameServer(client, cache))) {
     logger.warn('one server plays both roles: cached answers are bounded only by their time to live');
   }
-  return { client, cache, access };
+  return { client, cache, traces, access };
 }
 
 interface Parts {
@@ -120,7 +125,7 @@ interface Parts {
 
 async function assemble(config: EdgeConfig, log: Logger, parts: Parts): Promise<EdgeDeps> {
   const { edge, telemetry, undo, stopping } = parts;
-  const { client, cache, access } = parts.connections;
+  const { client, cache, traces, access } = parts.connections;
   const { now } = clock;
   const metrics = createEdgeMetrics(telemetry.meter);
   const accessLog = createAccessLog(recordWriter(log, 'request'), setImmediate);
@@ -151,7 +156,7 @@ async function assemble(config: EdgeConfig, log: Logger, parts: Parts): Promise<
     cache: cache
       ? createCache({ reader: cache, timeoutMs: config.cacheTimeoutMs, nextTurn: setImmediate, clock, metrics })
       : noCache,
-    traces: cache ? createKeptTraces(cache, Date.now) : noKeptTraces,
+    traces: traces ? createKeptTraces(traces, Date.now) : noKeptTraces,
     tracer: telemetry.tracer,
     accessLog: accessLog.log,
     reportError: (error, requestId) => log.error({ err: error, requestId }, 'a request failed for a reason unforeseen'),

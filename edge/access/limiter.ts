@@ -58,9 +58,10 @@ export function createLimiter(deps: LimiterDeps): Limiter {
   const ends = createEnds(deps);
   let askAgainAt = -Infinity;
   // A name of our own: callers may send one request id with all of their requests.
-  const pay = async (account: string, limits: Limits, price: number, requestId = uuidv7()): Promise<Paid> => {
+  const pay = async (account: string, limits: Limits, price: number, underWay?: string): Promise<Paid> => {
     if (Object.values(limits).every((limit) => limit === undefined)) return nothingDue;
     if (deps.clock.now() < askAgainAt) return local.pay(account, limits, price);
+    const requestId = underWay ?? uuidv7();
     const end = () => {
       if (limits.atOnce !== undefined) ends.tell(account, requestId);
     };
@@ -68,8 +69,8 @@ export function createLimiter(deps: LimiterDeps): Limiter {
     const spent = await within(deps.answerLimitMs, asked).catch(() => undefined);
     if (!spent) {
       askAgainAt = deps.clock.now() + restMs;
-      // It may still be counted as under way, once Redis comes to it.
-      asked.then(end, end);
+      // It may still be counted as under way, once Redis comes to it; one that is goes on.
+      if (underWay === undefined) asked.then(end, end);
       return local.pay(account, limits, price);
     }
     if (spent.how !== 'spent') throw refusal(spent, limits);

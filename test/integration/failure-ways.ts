@@ -140,7 +140,10 @@ function edgeFailures(failing: FailingSystem, doomed: TestRedis) {
     },
     trace_not_found: () => ask('/v1/traces/unheard-of'),
     traces_unavailable: async () => {
-      const { url: cutOffEdge } = await system.edge({ CACHE_REDIS_URL: 'redis://127.0.0.1:1' });
+      const { url: cutOffEdge } = await system.edge({
+        CACHE_REDIS_URL: 'redis://127.0.0.1:1',
+        SAMPAN_TRACE_STORE: 'on',
+      });
       return ask('/v1/traces', {}, cutOffEdge);
     },
     edge_stopping: () => stopping(failing),

@@ -80,22 +80,26 @@ async function predictEveryWay({ ask, predict }: FailingSystem): Promise<void> {
   }
 }
 
-async function seeTraces(failing: FailingSystem): Promise<void> {
+async function seeTraces({ system, ask }: FailingSystem): Promise<void> {
+  const { url } = await system.edge({ SAMPAN_TRACE_STORE: 'on' });
   const attributes = { 'http.response.status_code': 200, 'url.path': '/v1/models/plain/predict' };
   const [request, process] = [
     requestSpan({ trace: 7, ms: 12, more: { attributes } }),
     keptSpan({ trace: 7, span: 2, parent: 1 }),
   ];
-  await keepSpans(defineScripts(failing.system.cache), [request, process, keptSpan({ trace: 8, span: 3 })]);
-  const listed = await good(failing, '/v1/traces?model=plain&status=2&minMs=10&since=1970-01-01T00:00:00Z&count=5');
+  await keepSpans(defineScripts(system.cache), [request, process, keptSpan({ trace: 8, span: 3 })]);
+  const listed = await answered(
+    ask('/v1/traces?model=plain&status=2&minMs=10&since=1970-01-01T00:00:00Z&count=5', {}, url),
+    200,
+  );
   assert.deepEqual(
     JSON.parse(listed.text).traces.map(({ traceId, ms }: { traceId: string; ms: number }) => [traceId, ms]),
     [[traceIdOf(7), 12]],
   );
-  const shown = JSON.parse((await good(failing, `/v1/traces/${traceIdOf(7)}`)).text);
+  const shown = JSON.parse((await answered(ask(`/v1/traces/${traceIdOf(7)}`, {}, url), 200)).text);
   assert.deepEqual([shown.request.totalMs, shown.spans.length], [12, 2]);
   assert.match(shown.request.verdict.text, /too few others/);
-  const partial = JSON.parse((await good(failing, `/v1/traces/${traceIdOf(8)}`)).text);
+  const partial = JSON.parse((await answered(ask(`/v1/traces/${traceIdOf(8)}`, {}, url), 200)).text);
   assert.deepEqual([partial.request, partial.spans.length], [undefined, 1]);
 }
 

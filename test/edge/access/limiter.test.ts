@@ -142,6 +142,10 @@ test('further pictures of a request that is under way cost as much, and are paid
     ],
   );
   assert.equal(state.ended.length, 1);
+  state.answer = () => Promise.reject(new Error('away'));
+  await limiter.payMore(atOnce, 1, paid);
+  assert.equal(state.ended.length, 1, 'it goes on, though Redis was away for once');
+  state.at += 10_000;
   await limiter.payMore({ ...atOnce, account: undefined }, 1, paid);
-  assert.equal(state.asked.length, 2, 'whom nothing limits pays nothing');
+  assert.equal(state.asked.length, 3, 'whom nothing limits pays nothing');
 });
