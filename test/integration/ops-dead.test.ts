@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { simulatedLabel, simulatedModel } from '../../backend/model/simulated-model.js';
 import { partitionKeys } from '../../contracts/keys.js';
+import { findDeadLetter, replayDeadLetter } from '../../contracts/scripts/dead-letters.js';
 import { leave } from '../../contracts/scripts/leave.js';
 import { defineScripts } from '../../contracts/scripts/scripts.js';
 import { picture } from '../pictures.js';
@@ -89,6 +90,21 @@ test('the backlog, the consumers and their rates are told', async () => {
   await ops('dead', 'drop', model, id);
   await stream.del(keys.tasks('normal'), keys.load, keys.work, ...(await stream.keys(keys.task('*'))));
   await stream.del(...(await stream.keys(keys.image('*'))));
+});
+
+test("a replayed task waits as any other, on its tenant's account, until it leaves", async () => {
+  const image = picture('on the account');
+  const filed = await findDeadLetter(stream, model, await die(image));
+  assert.ok(filed);
+  const replayed = await replayDeadLetter(stream, filed, { version: '1', timeLeftMs: 60_000 });
+  assert.ok(replayed.how === 'replayed');
+  const bytes = String(image.length);
+  assert.deepEqual(await stream.hgetall(keys.load), {
+    ...{ count: '1', bytes, admitted: '1', 'count:acme': '1', 'bytes:acme': bytes },
+  });
+  assert.deepEqual(await stream.getBuffer(keys.image(replayed.taskId)), image);
+  await leave(stream, { model, lane: 'normal', keepResultMs: 1 }, [{ taskId: replayed.taskId, reason: 'cancelled' }]);
+  assert.deepEqual(await left(), []);
 });
 
 test('a replayed letter runs with its image, in its trace; the letter is gone, and what it ends with is told', async () => {
